@@ -13,6 +13,10 @@ enum host_sample_kind {
 	HOST_SAMPLE_KINDS,       /* number of kinds */
 };
 
+/* Two reasons of waits: the thread could run, and had no CPU. */
+#define HOST_SAMPLE_RUN_QUEUE "run queue" /* after it was woken */
+#define HOST_SAMPLE_PREEMPTED "preempted"
+
 struct host_sample {
 	uint64_t time_ns;     /* CLOCK_MONOTONIC; the end of the time that the sample stands for */
 	uint64_t duration_ns; /* that time; above 0 */

@@ -91,6 +91,8 @@ int device_totals_add(struct device_totals *totals, const struct device_identity
 	add(&device->sums.communication_ns, sums->communication_ns);
 	add(&device->sums.computation_ns, sums->computation_ns);
 	add(&device->sums.waiting_ns, sums->waiting_ns);
+	for (int i = 0; i < IDLE_REASONS; i++)
+		add(&device->sums.idle.ns[i], sums->idle.ns[i]);
 	return 0;
 }
 
@@ -135,6 +137,15 @@ static const struct metrics_field times[] = {
 	 offsetof(struct device_sums, computation_ns)},
 };
 
+static const struct metrics_family idle = {
+	"flamegrid_gpu_idle_seconds", METRICS_COUNTER, "seconds",
+	"Idle time by what the thread did meanwhile that launched the next work."};
+static const char *const idle_reasons[IDLE_REASONS] = {
+	[IDLE_REASON_ON_CPU] = "on CPU",
+	[IDLE_REASON_WAITING] = "waiting",
+	[IDLE_REASON_NO_CPU] = "no free CPU",
+	[IDLE_REASON_UNKNOWN] = "unknown",
+};
 static const struct metrics_family activities = {
 	"flamegrid_gpu_activities", METRICS_COUNTER, NULL,
 	"Kernels, copies and memsets that the GPU has run."};
@@ -159,6 +170,20 @@ static void label(const struct device_identity *identity, struct device_texts *t
 	labels[2] = (struct metrics_label){"Hostname", identity->host};
 }
 
+/* GPUs of jobs without samples of host threads have none. */
+static void write_idle(const struct device_total *device, struct metrics_text *text)
+{
+	struct metrics_label labels[LABELS + 1];
+	struct device_texts texts;
+
+	label(&device->identity, &texts, labels);
+	for (int i = 0; i < IDLE_REASONS; i++) {
+		labels[LABELS] = (struct metrics_label){"reason", idle_reasons[i]};
+		if (device->sums.idle.ns[i])
+			metrics_text_ns(text, labels, LABELS + 1, device->sums.idle.ns[i]);
+	}
+}
+
 void device_totals_write(const struct device_totals *totals, struct metrics_text *text)
 {
 	struct metrics_label labels[LABELS];
@@ -173,6 +198,9 @@ void device_totals_write(const struct device_totals *totals, struct metrics_text
 				metrics_field_value(&totals->devices[i].sums, times[f].offset));
 		}
 	}
+	metrics_text_family(text, &idle);
+	for (uint32_t i = 0; i < totals->nr_devices; i++)
+		write_idle(&totals->devices[i], text);
 	metrics_text_family(text, &activities);
 	for (uint32_t i = 0; i < totals->nr_devices; i++) {
 		label(&totals->devices[i].identity, &texts, labels);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "idle_reasons.h"
+
 #include "base/hash_index.h"
 #include "proto/batch/message.h"
 
@@ -34,6 +36,7 @@ struct device_sums {
 	uint64_t communication_ns; /* of kernels of NCCL */
 	uint64_t computation_ns;   /* of other kernels */
 	uint64_t waiting_ns; /* of NCCL's kernels for other ranks, as far as calls are folded */
+	struct idle_reason_sums idle;
 };
 
 struct device_total {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "idle_reasons.h"
 #include "page_sums.h"
 
 #include "aggregator/store/store.h"
@@ -99,6 +100,7 @@ void metrics_board_join(struct metrics_board *board, struct board_profile *profi
 		return;
 	*profile = (struct board_profile){.board = board,
 					  .sums = sums,
+					  .idle = idle_reasons_create(),
 					  .pages = pages ? page_sums_create(pages) : NULL,
 					  .changed = true};
 	pthread_mutex_lock(&board->lock);
@@ -121,14 +123,27 @@ bool metrics_board_wants(const struct board_profile *profile, uint64_t now_ns)
 static int take_sums(struct board_profile *profile, const struct collection *collection,
 		     bool is_last, struct metrics_sums *sums, bool *is_behind)
 {
-	int error = metrics_sums_take(sums, &profile->sums->sums, collection, &profile->waits);
+	int error = metrics_sums_take(sums, collection, &profile->waits, profile->idle);
 
 	*is_behind = false;
 	if (!error && profile->pages)
 		error = page_sums_add(profile->pages, profile->looked_ns, is_last, sums, is_behind);
 	if (error)
 		metrics_sums_fini(sums);
+	else
+		metrics_sums_raise(sums, &profile->sums->sums);
 	return error;
+}
+
+/* What cannot be read counts as before. */
+static void read_store(struct board_profile *profile, const struct collection *collection,
+		       struct store *store, bool is_last)
+{
+	struct database *database = store_database(store);
+
+	store_read_waits(store, &profile->waits);
+	if (database && profile->idle)
+		idle_reasons_look(profile->idle, database, collection, is_last);
 }
 
 static void look(struct board_profile *profile, const struct collection *collection,
@@ -138,7 +153,7 @@ static void look(struct board_profile *profile, const struct collection *collect
 	struct metrics_sums sums, former;
 
 	if (store)
-		store_read_waits(store, &profile->waits); /* else those of before count */
+		read_store(profile, collection, store, is_last);
 	if (take_sums(profile, collection, is_last, &sums, &profile->changed)) {
 		profile->changed = true;
 		return;
@@ -180,13 +195,13 @@ void metrics_board_leave(struct board_profile *profile, const struct collection 
 
 	if (!board)
 		return;
-	if (profile->changed)
-		look(profile, collection, store, true);
+	look(profile, collection, store, true);
 	pthread_mutex_lock(&board->lock);
 	if (!add_left(board, &profile->sums->sums))
 		remove_sums(profile->sums);
 	pthread_mutex_unlock(&board->lock);
 	store_waits_fini(&profile->waits);
+	idle_reasons_destroy(profile->idle);
 	page_sums_destroy(profile->pages);
 	*profile = (struct board_profile){0};
 }

@@ -17,6 +17,7 @@
 
 struct board_sums;
 struct collection;
+struct idle_reasons;
 struct metrics_board;
 struct page_set;
 struct page_sums;
@@ -29,6 +30,7 @@ struct board_profile {
 	struct metrics_board *board; /* borrowed until it leaves */
 	struct board_sums *sums;     /* the board's; of the last look */
 	struct store_waits waits;    /* owns */
+	struct idle_reasons *idle;   /* owns; NULL: no memory for them */
 	struct page_sums *pages;     /* owns; NULL: no node folds */
 	uint64_t looked_ns;          /* CLOCK_MONOTONIC */
 	bool changed;                /* since then */
@@ -38,8 +40,9 @@ struct board_profile {
 struct metrics_board *metrics_board_create(void);
 void metrics_board_destroy(struct metrics_board *board);
 
-/* board may be NULL, and the store, here and below: then NCCL's waits are not known. pages: of nodes that fold
- * their own events, borrowed until the profile leaves; NULL: there are none. Without memory the profile joins none. */
+/* board may be NULL, and the store, here and below: then NCCL's waits and reasons of idle time are not known. pages: of
+ * nodes that fold their own events, borrowed until the profile leaves; NULL: there are none. Without memory the profile
+ * joins none. */
 void metrics_board_join(struct metrics_board *board, struct board_profile *profile,
 			const struct collection *collection, struct store *store,
 			const struct page_set *pages, uint64_t now_ns);

@@ -173,6 +173,25 @@ static int add_waits(const struct collection *collection, const struct store_wai
 	return error;
 }
 
+static int add_idle(const struct collection *collection, const struct idle_reasons *idle,
+		    struct device_totals *devices)
+{
+	static const struct idle_reason_sums none;
+	const uint32_t nr_devices = idle ? roster_size(collection->roster).devices : 0;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= nr_devices && !error; id++) {
+		const struct device_sums sums = {.idle = *idle_reasons_of(idle, id)};
+
+		if (memcmp(&sums.idle, &none, sizeof(none)) == 0)
+			continue;
+		const struct device_identity identity = identify(collection, id, 0);
+
+		error = device_totals_add(devices, &identity, &sums);
+	}
+	return error;
+}
+
 /* ---- launches and losses */
 
 void metrics_sums_lose(struct metrics_sums *sums, uint32_t reason, uint64_t count)
@@ -226,21 +245,27 @@ static void raise_to(uint64_t *count, uint64_t least)
 		*count = least;
 }
 
-int metrics_sums_take(struct metrics_sums *sums, const struct metrics_sums *former,
-		      const struct collection *collection, const struct store_waits *waits)
+void metrics_sums_raise(struct metrics_sums *sums, const struct metrics_sums *former)
+{
+	raise_to(&sums->launches, former->launches);
+	for (uint32_t i = 0; i < LEDGER_REASONS; i++)
+		raise_to(&sums->lost[i], former->lost[i]);
+}
+
+int metrics_sums_take(struct metrics_sums *sums, const struct collection *collection,
+		      const struct store_waits *waits, const struct idle_reasons *idle)
 {
 	*sums = (struct metrics_sums){0};
 	int error = add_devices(collection, &sums->devices);
 
 	if (!error)
 		error = add_waits(collection, waits, &sums->devices);
+	if (!error)
+		error = add_idle(collection, idle, &sums->devices);
 	if (error) {
 		metrics_sums_fini(sums);
 		return error;
 	}
 	count_all(collection, sums);
-	raise_to(&sums->launches, former->launches);
-	for (uint32_t i = 0; i < LEDGER_REASONS; i++)
-		raise_to(&sums->lost[i], former->lost[i]);
 	return 0;
 }

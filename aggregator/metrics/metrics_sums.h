@@ -9,6 +9,7 @@
 #include "proto/ledger.h"
 
 struct collection;
+struct idle_reasons;
 struct store_waits;
 
 /* Sums of profiles. Zeroed: none. */
@@ -26,9 +27,11 @@ int metrics_sums_add(struct metrics_sums *sums, const struct metrics_sums *more)
 /* Counts records that are lost for a reason; those of other classes, and reasons that are unknown, do not count. */
 void metrics_sums_lose(struct metrics_sums *sums, uint32_t reason, uint64_t count);
 
-/* Takes the sums of a profile. A count of launches or losses that is less than in former becomes that: what processes
- * say may fall, and metrics never do. 0; -ENOMEM: *sums are zeroed. */
-int metrics_sums_take(struct metrics_sums *sums, const struct metrics_sums *former,
-		      const struct collection *collection, const struct store_waits *waits);
+/* Takes the sums of a profile. idle may be NULL. 0; -ENOMEM: *sums are zeroed. */
+int metrics_sums_take(struct metrics_sums *sums, const struct collection *collection,
+		      const struct store_waits *waits, const struct idle_reasons *idle);
+
+/* Raises counts of launches and losses to those of former: what processes say may fall, and metrics never do. */
+void metrics_sums_raise(struct metrics_sums *sums, const struct metrics_sums *former);
 
 #endif

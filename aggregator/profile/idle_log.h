@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "idle_work.h"
+#include "aggregator/core/idle_work.h"
 
 #define IDLE_LOG_BLOCK    4096u      /* records in a block of work, and the most pieces of it */
 #define IDLE_LOG_WORK_MAX (1u << 22) /* pieces of a device */

@@ -9,10 +9,10 @@
 
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/fold_table.h"
+#include "aggregator/core/idle_work.h"
 #include "aggregator/core/memory_slots.h"
 #include "aggregator/core/timeline_interval.h"
 #include "aggregator/profile/collective_folds.h"
-#include "aggregator/profile/idle_work.h"
 #include "proto/host_sample.h"
 
 /* Holds the bytes. Embedded; zeroed memory is empty. */

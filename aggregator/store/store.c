@@ -481,6 +481,11 @@ int store_read_waits(struct store *store, struct store_waits *waits)
 	return store_waits_read(store->database, waits);
 }
 
+struct database *store_database(struct store *store)
+{
+	return store->database;
+}
+
 int store_note_full(struct store *store, uint64_t launches, uint64_t records)
 {
 	int error = store_rests(store) ? wake(store) : 0;

@@ -94,6 +94,9 @@ const char *store_error(const struct store *store);
  * or an error of store_waits_read(). */
 int store_read_waits(struct store *store, struct store_waits *waits);
 
+/* For other reads between commits. NULL: a store that rests. Borrowed until the next call. */
+struct database *store_database(struct store *store);
+
 /* Whether the store has bytes_max. */
 bool store_is_bounded(const struct store *store);
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -118,6 +119,8 @@ int store_idle_load(struct database *database, struct collection *collection)
 struct list {
 	struct idle_work *items;
 	uint32_t count, room;
+	uint64_t after_ns; /* blocks before work after it are left out */
+	uint32_t nr_left_out;
 };
 
 /* Each item takes at least one byte per field, so a count that the bytes cannot hold is refused. */
@@ -136,11 +139,60 @@ static int take_work_items(struct statement *row, void *context)
 	struct idle_work *work = list->items + list->count;
 	if (block_decode_work(bytes, size, work, count))
 		return -EPROTO;
-	for (uint32_t i = 0; i < count; i++)
+	bool is_new = list->count > 0;
+
+	for (uint32_t i = 0; i < count; i++) {
 		if (work[i].start_ns > work[i].end_ns)
 			return -EPROTO;
-	list->count += count;
+		is_new = is_new || work[i].end_ns >= list->after_ns;
+	}
+	if (is_new)
+		list->count += count;
+	else
+		list->nr_left_out++;
 	return 0;
+}
+
+static int read_bounds(struct database *database, uint32_t device, uint32_t writer,
+		       uint64_t *from_ns, uint64_t *to_ns)
+{
+	static const char *const columns[] = {"from_ns", "to_ns"};
+	int64_t values[2];
+	char text[160];
+	int error = 0;
+
+	for (int i = 0; i < 2 && !error; i++) {
+		snprintf(text, sizeof(text),
+			 "SELECT %s FROM idle_devices WHERE writer = %" PRIu32
+			 " AND device = %" PRIu32,
+			 columns[i], writer, device);
+		error = database_query_number(database, text, &values[i]);
+	}
+	if (error)
+		return error;
+	*from_ns = (uint64_t)values[0];
+	*to_ns = (uint64_t)values[1];
+	return 0;
+}
+
+/* *work is the list's then, or NULL on error. */
+static int read_blocks(struct database *database, uint32_t device, uint32_t writer,
+		       uint32_t from_block, struct list *list, struct idle_work **work,
+		       uint32_t *count)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "SELECT count, data FROM idle_blocks WHERE writer = %" PRIu32
+		 " AND device = %" PRIu32 " AND block >= %" PRIu32 " ORDER BY block",
+		 writer, device, from_block);
+	int error = database_rows(database, text, take_work_items, list);
+
+	if (error)
+		free(list->items);
+	*work = error ? NULL : list->items;
+	*count = error ? 0 : list->count;
+	return error;
 }
 
 int store_idle_read_work(struct database *database, uint32_t device, uint32_t writer,
@@ -148,34 +200,38 @@ int store_idle_read_work(struct database *database, uint32_t device, uint32_t wr
 			 uint64_t *from_ns, uint64_t *to_ns)
 {
 	struct list list = {0};
-	static const char *const numbers[] = {
-		"SELECT coalesce(sum(records), 0) FROM idle_blocks",
-		"SELECT from_ns FROM idle_devices",
-		"SELECT to_ns FROM idle_devices",
-	};
 	char text[160];
-	int64_t values[3];
-	int error = 0;
+	int64_t nr_records = 0;
 
-	for (int i = 0; i < 3 && !error; i++) {
-		snprintf(text, sizeof(text), "%s WHERE writer = %" PRIu32 " AND device = %" PRIu32,
-			 numbers[i], writer, device);
-		error = database_query_number(database, text, &values[i]);
-	}
+	*work = NULL;
+	*count = 0;
 	snprintf(text, sizeof(text),
-		 "SELECT count, data FROM idle_blocks WHERE writer = %" PRIu32
-		 " AND device = %" PRIu32 " ORDER BY block",
+		 "SELECT coalesce(sum(records), 0) FROM idle_blocks WHERE writer = %" PRIu32
+		 " AND device = %" PRIu32,
 		 writer, device);
+	int error = database_query_number(database, text, &nr_records);
+
 	if (!error)
-		error = database_rows(database, text, take_work_items, &list);
-	if (error)
-		free(list.items);
-	*work = error ? NULL : list.items;
-	*count = error ? 0 : list.count;
-	if (error)
-		return error;
-	*records = (uint64_t)values[0];
-	*from_ns = (uint64_t)values[1];
-	*to_ns = (uint64_t)values[2];
-	return 0;
+		error = read_bounds(database, device, writer, from_ns, to_ns);
+	if (!error)
+		error = read_blocks(database, device, writer, 0, &list, work, count);
+	*records = (uint64_t)nr_records;
+	return error;
+}
+
+int store_idle_read_newer(struct database *database, uint32_t device, uint64_t after_ns,
+			  uint32_t *block, struct idle_work **work, uint32_t *count,
+			  uint64_t *from_ns, uint64_t *to_ns)
+{
+	struct list list = {.after_ns = after_ns};
+
+	*work = NULL;
+	*count = 0;
+	int error = read_bounds(database, device, ROSTER_WRITER, from_ns, to_ns);
+
+	if (!error)
+		error = read_blocks(database, device, ROSTER_WRITER, *block, &list, work, count);
+	if (!error)
+		*block += list.nr_left_out;
+	return error;
 }

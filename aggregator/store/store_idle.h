@@ -4,8 +4,8 @@
 
 #include "database.h"
 
+#include "aggregator/core/idle_work.h"
 #include "aggregator/profile/collection.h"
-#include "aggregator/profile/idle_work.h"
 
 struct block_code;
 struct statement_set;
@@ -26,5 +26,11 @@ int store_idle_load(struct database *database, struct collection *collection);
 int store_idle_read_work(struct database *database, uint32_t device, uint32_t writer,
 			 struct idle_work **work, uint32_t *count, uint64_t *records,
 			 uint64_t *from_ns, uint64_t *to_ns);
+
+/* For a look at a growing profile: the same of its own writer's work from *block on. The first blocks without work
+ * after after_ns are left out, and *block is the one behind them. A device without a log has no work. */
+int store_idle_read_newer(struct database *database, uint32_t device, uint64_t after_ns,
+			  uint32_t *block, struct idle_work **work, uint32_t *count,
+			  uint64_t *from_ns, uint64_t *to_ns);
 
 #endif

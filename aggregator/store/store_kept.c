@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -160,7 +161,9 @@ struct list {
 	struct host_sample *pieces;
 	uint32_t count, room;
 	enum kept_sort sort;
-	uint64_t window_ns, newest_ns; /* window_ns 0: all are read */
+	bool is_newest;
+	/* if it is: up to since_ns or, if that is 0, up to window_ns before the newest piece */
+	uint64_t since_ns, window_ns, newest_ns;
 };
 
 static bool is_possible(const struct host_sample *piece, enum kept_sort sort)
@@ -193,7 +196,13 @@ static int take_block(struct statement *row, void *context)
 	return 0;
 }
 
-/* Returns BLOCK_IS_OLD once the newest piece of a block lies before the window. */
+static bool is_old(const struct list *list, uint64_t ns)
+{
+	return list->since_ns ? ns < list->since_ns && list->since_ns - ns > BLOCK_NS
+			      : list->newest_ns - ns > list->window_ns + BLOCK_NS;
+}
+
+/* Returns BLOCK_IS_OLD once the newest piece of a block lies before the time that is read. */
 static int take_newest_block(struct statement *row, void *context)
 {
 	struct list *list = context;
@@ -206,9 +215,7 @@ static int take_newest_block(struct statement *row, void *context)
 			newest_ns = list->pieces[i].time_ns;
 	if (newest_ns > list->newest_ns)
 		list->newest_ns = newest_ns;
-	if (!error && list->newest_ns - newest_ns > list->window_ns + BLOCK_NS)
-		return BLOCK_IS_OLD;
-	return error;
+	return !error && is_old(list, newest_ns) ? BLOCK_IS_OLD : error;
 }
 
 static int read_blocks(struct database *database, uint32_t process, struct list *list,
@@ -219,8 +226,8 @@ static int read_blocks(struct database *database, uint32_t process, struct list 
 	snprintf(text, sizeof(text),
 		 "SELECT count, data FROM sample_blocks WHERE process = %" PRIu32
 		 " AND sort = %d ORDER BY block%s",
-		 process, (int)list->sort, list->window_ns ? " DESC" : "");
-	int error = database_rows(database, text, list->window_ns ? take_newest_block : take_block,
+		 process, (int)list->sort, list->is_newest ? " DESC" : "");
+	int error = database_rows(database, text, list->is_newest ? take_newest_block : take_block,
 				  list);
 	if (error == BLOCK_IS_OLD)
 		error = 0;
@@ -242,7 +249,15 @@ int store_kept_read(struct database *database, enum kept_sort sort, uint32_t pro
 int store_kept_read_newest(struct database *database, enum kept_sort sort, uint32_t process,
 			   uint64_t window_ns, struct host_sample **pieces, uint32_t *count)
 {
-	struct list list = {.sort = sort, .window_ns = window_ns};
+	struct list list = {.sort = sort, .is_newest = window_ns != 0, .window_ns = window_ns};
+
+	return read_blocks(database, process, &list, pieces, count);
+}
+
+int store_kept_read_since(struct database *database, enum kept_sort sort, uint32_t process,
+			  uint64_t since_ns, struct host_sample **pieces, uint32_t *count)
+{
+	struct list list = {.sort = sort, .is_newest = true, .since_ns = since_ns};
 
 	return read_blocks(database, process, &list, pieces, count);
 }

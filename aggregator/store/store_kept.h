@@ -32,4 +32,8 @@ int store_kept_read(struct database *database, enum kept_sort sort, uint32_t pro
 int store_kept_read_newest(struct database *database, enum kept_sort sort, uint32_t process,
 			   uint64_t window_ns, struct host_sample **pieces, uint32_t *count);
 
+/* The same of those that end after since_ns, of the pieces' clock. */
+int store_kept_read_since(struct database *database, enum kept_sort sort, uint32_t process,
+			  uint64_t since_ns, struct host_sample **pieces, uint32_t *count);
+
 #endif

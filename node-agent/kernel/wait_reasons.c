@@ -7,6 +7,7 @@
 #include "address_stack.h"
 
 #include "node-agent/symbols/kernel_symbols.h"
+#include "proto/host_sample.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -184,7 +185,7 @@ const char *wait_reasons_find(struct wait_reasons *reasons, const struct sample_
 	const char *found = NULL, *call = NULL;
 
 	if (event->flags & SAMPLE_EVENT_PREEMPTED)
-		return "preempted";
+		return HOST_SAMPLE_PREEMPTED;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct place *place = place_of(reasons, kernel, i);
 

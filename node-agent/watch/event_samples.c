@@ -6,8 +6,7 @@
 #include "node-agent/calls/call_function.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "node-agent/kernel/wait_reasons.h"
-
-#define QUEUED "run queue"
+#include "proto/host_sample.h"
 
 /* name may be NULL. */
 static int intern(struct string_dictionary *strings, const char *name, uint32_t *name_id)
@@ -53,7 +52,7 @@ int event_samples_make(struct wait_reasons *reasons, struct string_dictionary *s
 		return r;
 	sample.time_ns += queued_ns;
 	sample.duration_ns = queued_ns;
-	r = intern(strings, QUEUED, &sample.name_id);
+	r = intern(strings, HOST_SAMPLE_RUN_QUEUE, &sample.name_id);
 	samples[(*nr)++] = sample;
 	return r;
 }

@@ -7,13 +7,13 @@
 #include "straggler_window.h"
 
 #include "aggregator/core/fold_table.h"
+#include "aggregator/core/idle_fold.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_idle.h"
 #include "aggregator/store/store_kept.h"
 #include "base/array.h"
 #include "report/model/report_kind.h"
-#include "report/profile/idle_fold.h"
 #include "report/profile/profile.h"
 
 /* The samples of a process. */

@@ -26,8 +26,8 @@
 #define NOBODY    UINT32_MAX
 #define KEPT_MIN  4.0 /* collectives: fewer ones of a run that is kept in part are chance */
 #define FUTEX     "[Off-CPU]futex"
-#define RUN_QUEUE "[Off-CPU]run queue"
-#define PREEMPTED "[Off-CPU]preempted"
+#define RUN_QUEUE "[Off-CPU]" HOST_SAMPLE_RUN_QUEUE
+#define PREEMPTED "[Off-CPU]" HOST_SAMPLE_PREEMPTED
 
 struct leaf {
 	uint32_t node, name;

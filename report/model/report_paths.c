@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/idle_work.h"
+#include "aggregator/core/idle_fold.h"
+#include "aggregator/core/idle_work.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "proto/backward_frame.h"
@@ -17,7 +18,6 @@
 #include "report/frames/frame_class.h"
 #include "report/frames/inner_range.h"
 #include "report/frames/start_frames.h"
-#include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
 #define CAPTURED_AT   "[captured at]"

@@ -5,7 +5,7 @@
 
 #include "report_tree.h"
 
-#include "report/profile/idle_fold.h"
+#include "aggregator/core/idle_fold.h"
 
 static const struct fold_row *idle_rows(const struct profile *profile, uint32_t *count)
 {

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "idle_fold.h"
-
 #include "aggregator/core/fold_table.h"
+#include "aggregator/core/idle_fold.h"
+#include "aggregator/core/idle_gaps.h"
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
@@ -20,16 +20,6 @@ struct folding {
 	const struct collection *collection;
 	struct fold_table *idle;
 	uint64_t left_out; /* records and samples that were not kept */
-};
-
-/* A pause takes this time at least, and a tenth of the time from the device's first work to its last. So a device has
- * nine at most. */
-#define PAUSE_MIN_NS UINT64_C(1000000000)
-
-/* A gap, and the process whose launch ended it. */
-struct gap {
-	struct idle_gap gap;
-	uint32_t process_id;
 };
 
 struct device {
@@ -75,56 +65,17 @@ static int add(struct fold_table *table, uint32_t process, uint32_t device, enum
 
 /* ---- gaps */
 
-static int by_process(const void *a, const void *b)
-{
-	const struct gap *x = a, *y = b;
-	int order = (x->process_id > y->process_id) - (x->process_id < y->process_id);
-
-	return order ? order
-		     : (x->gap.start_ns > y->gap.start_ns) - (x->gap.start_ns < y->gap.start_ns);
-}
-
-/* If the clocks make no sense, the thread is not known. */
-static struct gap gap_before(const struct device *device, const struct idle_work *last,
-			     const struct idle_work *next)
-{
-	struct gap gap = {
-		.gap = {.start_ns = last->end_ns + next->clock_offset_ns,
-			.end_ns = next->start_ns + next->clock_offset_ns,
-			.tid = next->tid},
-		.process_id = next->process_id,
-	};
-
-	if (gap.gap.start_ns > gap.gap.end_ns)
-		gap.gap = (struct idle_gap){last->end_ns, next->start_ns, 0, false};
-	const uint64_t ns = gap.gap.end_ns - gap.gap.start_ns;
-	gap.gap.is_pause = ns >= PAUSE_MIN_NS && ns >= device->window_ns / 10;
-	return gap;
-}
-
 /* Finds the device's gaps by process, if all work is known. *ns: their sum. */
-static int find_gaps(struct device *device, const struct roster *roster, struct gap **gaps,
+static int find_gaps(struct device *device, const struct roster *roster, struct process_gap **gaps,
 		     uint32_t *nr_gaps, uint64_t *ns)
 {
-	const struct idle_work *work = device->work;
+	const struct idle_gaps_span span = {device->from_ns, device->to_ns, device->window_ns};
 
-	*nr_gaps = 0;
-	*ns = 0;
 	device->nr_work = idle_work_merge(device->work, device->nr_work);
-	*gaps = malloc((device->nr_work + 1u) * sizeof(**gaps));
-	if (!*gaps)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < device->nr_work; i++) {
-		if (!roster_process(roster, work[i].process_id))
+	for (uint32_t i = 0; i < device->nr_work; i++)
+		if (!roster_process(roster, device->work[i].process_id))
 			return -EPROTO;
-		if (work[i - 1].end_ns < device->from_ns || work[i].start_ns > device->to_ns)
-			continue;
-		(*gaps)[(*nr_gaps)++] = gap_before(device, &work[i - 1], &work[i]);
-		*ns += work[i].start_ns - work[i - 1].end_ns;
-	}
-	if (*nr_gaps)
-		qsort(*gaps, *nr_gaps, sizeof(**gaps), by_process);
-	return 0;
+	return idle_gaps_find(device->work, device->nr_work, &span, gaps, nr_gaps, ns);
 }
 
 /* Returns whether the kernel took no more samples of the process than these. */
@@ -138,39 +89,33 @@ static bool are_all_samples(const struct roster_process *process, uint64_t nr_sa
 	return taken == nr_samples;
 }
 
-static int fold_process(const struct folding *folding, uint32_t device, const struct gap *gaps,
-			uint32_t nr_gaps)
+static int fold_process(const struct folding *folding, uint32_t device, uint32_t process,
+			const struct idle_gap *gaps, uint32_t nr_gaps)
 {
-	struct idle_gap *plain = malloc(nr_gaps * sizeof(*plain));
 	struct host_sample *samples = NULL;
 	uint32_t nr_samples;
-	int error = plain ? store_kept_read(folding->database, KEPT_HOST, gaps[0].process_id,
-					    &samples, &nr_samples)
-			  : -ENOMEM;
+	int error = store_kept_read(folding->database, KEPT_HOST, process, &samples, &nr_samples);
 
-	for (uint32_t i = 0; i < nr_gaps && !error; i++)
-		plain[i] = gaps[i].gap;
 	if (!error)
-		error = idle_fold(folding->idle, gaps[0].process_id, device, plain, nr_gaps,
-				  samples, nr_samples,
-				  are_all_samples(roster_process(folding->collection->roster,
-								 gaps[0].process_id),
-						  nr_samples));
+		error = idle_fold(
+			folding->idle, process, device, gaps, nr_gaps, samples, nr_samples,
+			are_all_samples(roster_process(folding->collection->roster, process),
+					nr_samples));
 	free(samples);
-	free(plain);
 	return error;
 }
 
-static int fold_gaps(const struct folding *folding, uint32_t device, const struct gap *gaps,
+static int fold_gaps(const struct folding *folding, uint32_t device, const struct process_gap *gaps,
 		     uint32_t nr_gaps)
 {
-	int error = 0;
+	struct idle_gap *plain = malloc((nr_gaps + 1ul) * sizeof(*plain));
+	int error = plain ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0, next; i < nr_gaps && !error; i = next) {
-		for (next = i + 1; next < nr_gaps && gaps[next].process_id == gaps[i].process_id;)
-			next++;
-		error = fold_process(folding, device, gaps + i, next - i);
+	for (uint32_t i = 0, count; i < nr_gaps && !error; i += count) {
+		count = idle_gaps_of_process(gaps + i, nr_gaps - i, plain);
+		error = fold_process(folding, device, gaps[i].process_id, plain, count);
 	}
+	free(plain);
 	return error;
 }
 
@@ -196,7 +141,7 @@ static int fold_device(struct folding *folding, const struct timeline_entry *ent
 	const struct roster *roster = folding->collection->roster;
 	struct device device = {.id = entry->key.device_id, .writer = entry->key.process_id};
 	uint32_t nr_gaps = 0, process = first_process(roster, device.id, device.writer);
-	struct gap *gaps = NULL;
+	struct process_gap *gaps = NULL;
 	struct timeline_sums sums;
 	uint64_t whole_ns = idle_ns(entry, &sums), ns = 0;
 

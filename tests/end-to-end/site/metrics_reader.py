@@ -34,7 +34,12 @@ def parse(text):
 
 
 def by_uuid(samples, name):
-    return {dict(labels)["UUID"]: value for (key, labels), value in samples.items() if key == name}
+    sums = {}
+    for (key, labels), value in samples.items():
+        if key == name:
+            uuid = dict(labels)["UUID"]
+            sums[uuid] = sums.get(uuid, 0) + value
+    return sums
 
 
 def total(samples, name):
@@ -72,11 +77,12 @@ def tell(what, is_, expected):
 
 
 def await_ns(url, truth_ns):
-    """The first metrics with all work in them."""
+    """The first metrics with all work in them, and one open profile: the others are complete."""
     end = time.monotonic() + TRIES_S
     while True:
         samples = parse(get(url)[0])
-        if total(samples, "flamegrid_gpu_work_seconds_total") == seconds(truth_ns) or time.monotonic() > end:
+        done = total(samples, "flamegrid_gpu_work_seconds_total") == seconds(truth_ns)
+        if (done and total(samples, "flamegrid_aggregator_open_profiles") == 1) or time.monotonic() > end:
             return samples
 
 
@@ -95,6 +101,10 @@ def exact(aggregator, agent, truth_ns, *stores):
     waits = stored(stores, "SELECT d.uuid, s.ns FROM collective_splits s JOIN process_devices p ON p.process = s.process"
                            " AND p.device_id = s.device_id JOIN devices d ON d.id = p.device WHERE s.part > 0")
     waiting = by_uuid(samples, "flamegrid_gpu_nccl_waiting_seconds_total")
+    idle = by_uuid(samples, "flamegrid_gpu_idle_seconds_total")
+    observed, busy = (by_uuid(samples, f"flamegrid_gpu_{name}_seconds_total") for name in ("observed", "busy"))
+    tell("GPUs whose idle time has reasons", sum(0 < idle.get(uuid, 0) <= observed[uuid] - busy[uuid] for uuid in observed) > 0, True)
+    tell("GPUs with more reasons than idle time", [uuid for uuid in idle if idle[uuid] > observed[uuid] - busy[uuid]], [])
     tell("waits for other ranks", sorted(item for item in waiting.items() if item[1]),
          sorted((text_of(uuid), seconds(ns)) for uuid, ns in waits.items() if ns))
     tell("GPUs that waited", sum(value > 0 for value in waiting.values()) > 0, True)

@@ -16,8 +16,8 @@ mkfifo "$scratch/ready"
 agent=$!
 grep -m1 -q 'listening on' "$scratch/ready"
 
-# A job whose ranks wait for one another, with enough calls that most of them are folded.
-FAKE_CUDA_HOST_SEED=1 "$flamegrid" run -q --node-name node0 --devices "$scratch/devices.0" "${site[@]}" -- "$BUILD/tests/fake_ranks" --ranks 2 --steps 4500 --late-host 1:100 \
+# A job whose ranks wait for one another, with enough calls that most of them are folded, and with samples of host threads.
+FAKE_CUDA_HOST_SEED=1 "$flamegrid" run -q --cpu-hz 999 --off-cpu 100us --node-name node0 --devices "$scratch/devices.0" "${site[@]}" -- "$BUILD/tests/fake_ranks" --ranks 2 --steps 4500 --late-host 1:100 \
 	>"$scratch/nccl.out" 2>"$scratch/nccl.err" 7<&-
 same "the status of the job with NCCL" $? 0
 nccl=$(last_alone)

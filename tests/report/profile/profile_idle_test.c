@@ -13,134 +13,14 @@
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/idle_log.h"
-#include "proto/batch/message_seq.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_summary.h"
 #include "report/writers/folded_writer.h"
+#include "tests/aggregator/store/idle_life.h"
 #include "tests/aggregator/store/store_fixture.h"
 
-#define TEXT(text)                                                                                 \
-	{                                                                                          \
-		text, sizeof(text) - 1                                                             \
-	}
-#define OFFSET        (-1000000000ll) /* CLOCK_MONOTONIC less CUPTI's clock */
 #define LENGTH(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
-
-/* --- an agent's life of our own in place of the scenario's --- */
-
-static void add(struct message message)
-{
-	struct scenario *scenario = &store_fixture.scenario;
-
-	message_seq_set(&message, scenario->nr_frames + 1);
-	assert_true(scenario->nr_frames < SCENARIO_FRAMES_MAX);
-	scenario->frames[scenario->nr_frames++] = scenario_encode(&message);
-}
-
-static void add_process(uint32_t process_id, uint32_t device)
-{
-	const struct message_device devices[] = {
-		{.index = (int32_t)device, .uuid = {(uint8_t)(1 + device)}}};
-
-	add((struct message){.type = MESSAGE_PROCESS,
-			     .process = {.process_id = process_id,
-					 .pid = 70 + process_id,
-					 .instance = {(uint8_t)process_id},
-					 .rank = (int32_t)process_id,
-					 .local_rank = MESSAGE_RANK_NONE,
-					 .world_size = MESSAGE_RANK_NONE,
-					 .nr_devices = 1,
-					 .devices = devices}});
-}
-
-/* Stacks: 1 main, 2 main;step. Strings: 4 futex. Two processes on GPU 5. */
-static void begin_life(void)
-{
-	static const struct message_text strings[] = {TEXT("app.py"), TEXT("main"), TEXT("step"),
-						      TEXT("futex")};
-	static const struct message_code codes[] = {{1, 2}, {1, 3}};
-	static const struct message_frame frames[] = {{.code = 1}, {.code = 2}};
-	static const struct message_node nodes[] = {{0, 1}, {1, 2}};
-	struct scenario *scenario = &store_fixture.scenario;
-
-	for (uint32_t i = 0; i < scenario->nr_frames; i++)
-		free(scenario->frames[i].bytes);
-	scenario->nr_frames = 0;
-	add((struct message){.type = MESSAGE_STRINGS,
-			     .strings = {.base = 1, .count = 4, .strings = strings}});
-	add((struct message){.type = MESSAGE_STACKS,
-			     .stacks = {.frame_base = 1,
-					.nr_frames = 2,
-					.frames = frames,
-					.node_base = 1,
-					.nr_nodes = 2,
-					.nodes = nodes,
-					.code_base = 1,
-					.nr_codes = 2,
-					.codes = codes}});
-	add_process(1, 5);
-	add_process(2, 5);
-}
-
-struct kernel {
-	uint64_t start_us, end_us; /* CUPTI's clock, from 1 s on */
-	uint32_t tid;
-};
-
-static void add_kernels(uint32_t process_id, const struct kernel *kernels, uint32_t count)
-{
-	static uint32_t correlation_id;
-	struct launch_record launches[16];
-	struct gpu_record records[16];
-
-	assert_true(count <= 16);
-	for (uint32_t i = 0; i < count; i++) {
-		launches[i] = (struct launch_record){.time_ns = 1,
-						     .correlation_id = ++correlation_id,
-						     .stack_id = 1,
-						     .tid = kernels[i].tid,
-						     .window = 1};
-		records[i] = (struct gpu_record){
-			.start_ns = 1000000000 + kernels[i].start_us * 1000,
-			.end_ns = 1000000000 + kernels[i].end_us * 1000,
-			.correlation_id = correlation_id,
-			.window = 1,
-			.context_id = 1,
-		};
-	}
-	add((struct message){.type = MESSAGE_EVENTS,
-			     .events = {.process_id = process_id,
-					.clock_offset_ns = OFFSET,
-					.clock_valid = 1,
-					.nr_launches = count,
-					.launches = launches,
-					.nr_gpu = count,
-					.gpu = records}});
-}
-
-static struct host_sample cpu(uint32_t tid, uint64_t time_us, uint32_t stack_id)
-{
-	return (struct host_sample){
-		.time_ns = time_us * 1000, .duration_ns = 100000, .tid = tid, .stack_id = stack_id};
-}
-
-static struct host_sample wait_for(uint32_t tid, uint64_t start_us, uint64_t end_us)
-{
-	return (struct host_sample){.time_ns = end_us * 1000,
-				    .duration_ns = (end_us - start_us) * 1000,
-				    .tid = tid,
-				    .stack_id = 2,
-				    .name_id = 4,
-				    .kind = HOST_SAMPLE_OFF_CPU};
-}
-
-static void add_samples(uint32_t process_id, const struct host_sample *samples, uint32_t count)
-{
-	add((struct message){
-		.type = MESSAGE_SAMPLES,
-		.samples = {.process_id = process_id, .nr_samples = count, .samples = samples}});
-}
 
 /* --- what reports say --- */
 
@@ -219,18 +99,20 @@ static void assert_sums_are_exact(const struct profile *profile)
 
 static void gaps_stand_under_what_the_launching_thread_did(void **state)
 {
-	const struct kernel first[] = {{0, 100, 7}, {105, 200, 7}, {300, 400, 7}, {460, 500, 8}};
-	const struct kernel second[] = {{900, 1000, 7}, {1100, 1101, 7}};
-	const struct host_sample one[] = {wait_for(7, 150, 230), cpu(7, 240, 1), cpu(7, 250, 1),
-					  cpu(7, 260, 2), cpu(8, 240, 1)};
-	const struct host_sample two[] = {wait_for(7, 500, 800), cpu(7, 850, 2)};
+	const struct idle_life_kernel first[] = {
+		{0, 100, 7}, {105, 200, 7}, {300, 400, 7}, {460, 500, 8}};
+	const struct idle_life_kernel second[] = {{900, 1000, 7}, {1100, 1101, 7}};
+	const struct host_sample one[] = {idle_life_wait(7, 150, 230), idle_life_cpu(7, 240, 1),
+					  idle_life_cpu(7, 250, 1), idle_life_cpu(7, 260, 2),
+					  idle_life_cpu(8, 240, 1)};
+	const struct host_sample two[] = {idle_life_wait(7, 500, 800), idle_life_cpu(7, 850, 2)};
 
 	(void)state;
-	begin_life();
-	add_samples(1, one, LENGTH(one));
-	add_kernels(1, first, LENGTH(first));
-	add_kernels(2, second, LENGTH(second));
-	add_samples(2, two, LENGTH(two));
+	idle_life_begin();
+	idle_life_samples(1, one, LENGTH(one));
+	idle_life_kernels(1, first, LENGTH(first));
+	idle_life_kernels(2, second, LENGTH(second));
+	idle_life_samples(2, two, LENGTH(two));
 	store_all();
 	/* 5 us between the first two; 200 to 300: 30 of the wait, and 70 among three samples; 400 to 460: nothing of
 	 * thread 8 near; 500 to 900: 300 of the wait, and one sample; 1000 to 1100: nothing. */
@@ -261,15 +143,16 @@ static void gaps_stand_under_what_the_launching_thread_did(void **state)
 /* 4 s of 10, and then 950 ms and 1.05 s of them: a tenth, and at least a second. */
 static void long_gaps_are_pauses(void **state)
 {
-	const struct kernel kernels[] = {
+	const struct idle_life_kernel kernels[] = {
 		{0, 100, 7}, {4000100, 5000000, 7}, {5950000, 8000000, 7}, {9050000, 10000000, 7}};
-	const struct host_sample samples[] = {wait_for(7, 100, 1100), wait_for(7, 4000000, 4500000),
-					      wait_for(7, 7900000, 8500000)};
+	const struct host_sample samples[] = {idle_life_wait(7, 100, 1100),
+					      idle_life_wait(7, 4000000, 4500000),
+					      idle_life_wait(7, 7900000, 8500000)};
 
 	(void)state;
-	begin_life();
-	add_samples(1, samples, LENGTH(samples));
-	add_kernels(1, kernels, LENGTH(kernels));
+	idle_life_begin();
+	idle_life_samples(1, samples, LENGTH(samples));
+	idle_life_kernels(1, kernels, LENGTH(kernels));
 	store_all();
 	assert_folded("", "[unknown];[GPU5_Idle] 950000000\n"
 			  "[unknown];[GPU5_Idle]pause 4548900000\n"
@@ -281,11 +164,11 @@ static void long_gaps_are_pauses(void **state)
 
 static void without_samples_there_is_no_such_plane(void **state)
 {
-	const struct kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
+	const struct idle_life_kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
 
 	(void)state;
-	begin_life();
-	add_kernels(1, kernels, LENGTH(kernels));
+	idle_life_begin();
+	idle_life_kernels(1, kernels, LENGTH(kernels));
 	store_all();
 	assert_folded("", "");
 	struct profile *profile = load();
@@ -295,15 +178,15 @@ static void without_samples_there_is_no_such_plane(void **state)
 
 static void what_came_before_the_first_sample_is_unknown_and_counted(void **state)
 {
-	const struct kernel early[] = {{0, 100, 7}, {300, 400, 7}};
-	const struct kernel late[] = {{500, 600, 7}, {650, 700, 7}};
-	const struct host_sample samples[] = {wait_for(7, 0, 700)};
+	const struct idle_life_kernel early[] = {{0, 100, 7}, {300, 400, 7}};
+	const struct idle_life_kernel late[] = {{500, 600, 7}, {650, 700, 7}};
+	const struct host_sample samples[] = {idle_life_wait(7, 0, 700)};
 
 	(void)state;
-	begin_life();
-	add_kernels(1, early, LENGTH(early));
-	add_samples(1, samples, LENGTH(samples));
-	add_kernels(1, late, LENGTH(late));
+	idle_life_begin();
+	idle_life_kernels(1, early, LENGTH(early));
+	idle_life_samples(1, samples, LENGTH(samples));
+	idle_life_kernels(1, late, LENGTH(late));
 	store_all();
 	assert_folded("", "[unknown];[GPU5_Idle] 300000\n"
 			  "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle] 50000\n");
@@ -322,7 +205,7 @@ static void what_came_before_the_first_sample_is_unknown_and_counted(void **stat
 
 static void a_clock_that_is_not_known_tells_no_thread(void **state)
 {
-	const struct host_sample samples[] = {wait_for(7, 0, 700)};
+	const struct host_sample samples[] = {idle_life_wait(7, 0, 700)};
 	const struct launch_record launches[] = {
 		{.time_ns = 1, .correlation_id = 1, .tid = 7, .window = 1},
 		{.time_ns = 1, .correlation_id = 2, .tid = 7, .window = 1},
@@ -333,14 +216,14 @@ static void a_clock_that_is_not_known_tells_no_thread(void **state)
 	};
 
 	(void)state;
-	begin_life();
-	add_samples(1, samples, LENGTH(samples));
-	add((struct message){.type = MESSAGE_EVENTS,
-			     .events = {.process_id = 1,
-					.nr_launches = 2,
-					.launches = launches,
-					.nr_gpu = 2,
-					.gpu = records}});
+	idle_life_begin();
+	idle_life_samples(1, samples, LENGTH(samples));
+	idle_life_add((struct message){.type = MESSAGE_EVENTS,
+				       .events = {.process_id = 1,
+						  .nr_launches = 2,
+						  .launches = launches,
+						  .nr_gpu = 2,
+						  .gpu = records}});
 	store_all();
 	assert_folded("", "[unknown];[GPU5_Idle] 100000\n");
 }
@@ -377,11 +260,11 @@ static void a_long_run_is_explained_gap_by_gap(void **state)
 	enum { MESSAGES = 40, EACH = 300 };
 	static struct launch_record launches[EACH];
 	static struct gpu_record records[EACH];
-	const struct host_sample samples[] = {wait_for(7, 0, 100000000)};
+	const struct host_sample samples[] = {idle_life_wait(7, 0, 100000000)};
 
 	(void)state;
-	begin_life();
-	add_samples(1, samples, 1);
+	idle_life_begin();
+	idle_life_samples(1, samples, 1);
 	for (uint32_t message = 0; message < MESSAGES; message++) {
 		for (uint32_t i = 0; i < EACH; i++) {
 			uint32_t number = message * EACH + i;
@@ -396,14 +279,14 @@ static void a_long_run_is_explained_gap_by_gap(void **state)
 							 .correlation_id = number,
 							 .window = 1};
 		}
-		add((struct message){.type = MESSAGE_EVENTS,
-				     .events = {.process_id = 1,
-						.clock_offset_ns = OFFSET,
-						.clock_valid = 1,
-						.nr_launches = EACH,
-						.launches = launches,
-						.nr_gpu = EACH,
-						.gpu = records}});
+		idle_life_add((struct message){.type = MESSAGE_EVENTS,
+					       .events = {.process_id = 1,
+							  .clock_offset_ns = IDLE_LIFE_OFFSET_NS,
+							  .clock_valid = 1,
+							  .nr_launches = EACH,
+							  .launches = launches,
+							  .nr_gpu = EACH,
+							  .gpu = records}});
 	}
 	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq += 3) {
 		store_fixture_open_all();

@@ -1,4 +1,4 @@
-#include "report/profile/idle_fold.h"
+#include "aggregator/core/idle_fold.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "aggregator/profile/idle_work.h"
+#include "aggregator/core/idle_work.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 #define PROCESS       3u
