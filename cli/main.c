@@ -20,6 +20,7 @@ static const struct verb {
 	{&option_table_report, verb_report},
 	{&option_table_diff, verb_diff},
 	{&option_table_check, verb_check},
+	{&option_table_serve, verb_serve},
 	{&option_table_watch, verb_watch},
 	{&option_table_timeline, verb_timeline},
 	{&option_table_merge, verb_merge},

@@ -88,7 +88,7 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (!timeline->output_path && !timeline->shows_steps)
+	if (!timeline->output_path && !timeline->shows_steps && isatty(STDOUT_FILENO))
 		return option_line_lacks(table, "--output is missing");
 	if ((timeline->has_format || timeline->step_range) && !timeline->shows_steps)
 		return option_line_refuse(table, "--format and --step-range are of --steps");
@@ -117,6 +117,11 @@ struct shown {
 	struct timeline_calls calls;
 };
 
+static const char *name_of(const char *path)
+{
+	return path ? path : "standard output";
+}
+
 static void say_result(const struct timeline *timeline, const struct shown *shown,
 		       const struct perfetto_counts *counts, long size)
 {
@@ -137,7 +142,7 @@ static void say_result(const struct timeline *timeline, const struct shown *show
 		   events->nr_launches, events->nr_work, events->nr_ranks,
 		   events->nr_ranks == 1 ? "" : "es", events->nr_flows, ranges, calls,
 		   nr_events && size > 0 ? (double)size / (double)nr_events : 0.0,
-		   timeline->output_path);
+		   name_of(timeline->output_path));
 	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64
 		   " blocks were read",
 		   (double)(shown->extent.last_ns - shown->extent.first_ns) * 1e-9,
@@ -156,13 +161,22 @@ static void say_clocks(const struct report_clocks *clocks)
 			   clocks->nr_rows, bound_ns);
 }
 
+/* A file, or standard output. */
+static int open_output(const char *path, struct output_file *file)
+{
+	if (path)
+		return output_file_open(file, path, OUTPUT_FILE_FOLLOWS, 0666);
+	*file = (struct output_file){.stream = fdopen(dup(STDOUT_FILENO), "w")};
+	return file->stream ? 0 : -errno;
+}
+
 static int write_file(const struct timeline *timeline, const struct profile *profile,
 		      const struct report_clocks *clocks, const struct shown *shown)
 {
 	struct perfetto_counts counts = {0};
 	struct output_file file;
 	long size = 0;
-	int error = output_file_open(&file, timeline->output_path, OUTPUT_FILE_FOLLOWS, 0666);
+	int error = open_output(timeline->output_path, &file);
 
 	if (!error) {
 		error = perfetto_writer_write(file.stream, profile, clocks, &shown->events,
@@ -171,7 +185,7 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 		error = output_file_close(&file, error);
 	}
 	if (error)
-		log_error("%s: %s", timeline->output_path, strerror(-error));
+		log_error("%s: %s", name_of(timeline->output_path), strerror(-error));
 	else
 		say_result(timeline, shown, &counts, size);
 	return error;

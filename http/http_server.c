@@ -31,7 +31,7 @@ struct http_server {
 	http_answer_fn *answer;
 	void *context;
 	struct http_address address;
-	uint32_t time_ms;
+	uint32_t time_ms, per_address;
 	struct MHD_Daemon *daemon; /* owns */
 	int listen_fd;             /* the daemon's, once there is one; -1: none */
 	int wake_fd;
@@ -45,18 +45,73 @@ struct http_server {
 
 /* ---- answers */
 
+struct http_query {
+	const struct http_library *library;
+	struct MHD_Connection *connection;
+};
+
+const char *http_query_value(const struct http_query *query, const char *name)
+{
+	const char *value = NULL;
+	size_t size = 0;
+
+	if (query->library->lookup_connection_value_n(query->connection, MHD_GET_ARGUMENT_KIND,
+						      name, strlen(name), &value, &size) != MHD_YES)
+		return NULL;
+	/* A NUL in it would hide the rest. */
+	return value ? strlen(value) == size ? value : NULL : "";
+}
+
+int http_answer_header(struct http_answer *answer, const char *name, const char *value)
+{
+	uint32_t i = 0;
+
+	while (i < HTTP_ANSWER_HEADERS && answer->headers[i].name)
+		i++;
+	char *copy = i < HTTP_ANSWER_HEADERS ? strdup(value) : NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	answer->headers[i] = (struct http_header){name, copy};
+	return 0;
+}
+
+static void free_headers(struct http_answer *answer)
+{
+	for (uint32_t i = 0; i < HTTP_ANSWER_HEADERS; i++)
+		free(answer->headers[i].value);
+}
+
+static void drop(struct http_answer *answer)
+{
+	if (!answer->body && answer->size)
+		close(answer->fd);
+	free(answer->body);
+	free_headers(answer);
+}
+
+static struct MHD_Response *make_response(const struct http_library *library,
+					  const struct http_answer *answer)
+{
+	return answer->body || !answer->size
+		       ? library->create_response(answer->size, answer->body, MHD_RESPMEM_MUST_FREE)
+		       : library->create_file_response(answer->size, answer->fd);
+}
+
 static enum MHD_Result send_body(const struct http_server *server,
-				 struct MHD_Connection *connection,
-				 const struct http_answer *answer)
+				 struct MHD_Connection *connection, struct http_answer *answer)
 {
 	const struct http_library *library = server->library;
-	struct MHD_Response *response =
-		library->create_response(answer->size, answer->body, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response = make_response(library, answer);
 
 	if (!response) {
-		free(answer->body);
+		drop(answer);
 		return MHD_NO;
 	}
+	for (uint32_t i = 0; i < HTTP_ANSWER_HEADERS && answer->headers[i].name; i++)
+		library->add_response_header(response, answer->headers[i].name,
+					     answer->headers[i].value);
+	free_headers(answer);
 	library->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	library->add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -70,12 +125,21 @@ static enum MHD_Result send_body(const struct http_server *server,
 static enum MHD_Result refuse(const struct http_server *server, struct MHD_Connection *connection,
 			      uint32_t status, const char *why)
 {
-	const struct http_answer answer = {.status = status,
-					   .type = "text/plain; charset=utf-8",
-					   .body = strdup(why),
-					   .size = strlen(why)};
+	struct http_answer answer = {.status = status,
+				     .type = "text/plain; charset=utf-8",
+				     .body = strdup(why),
+				     .size = strlen(why)};
 
 	return answer.body ? send_body(server, connection, &answer) : MHD_NO;
+}
+
+static const char *header_of(const struct http_server *server, struct MHD_Connection *connection,
+			     const char *name)
+{
+	const char *value =
+		server->library->lookup_connection_value(connection, MHD_HEADER_KIND, name);
+
+	return value ? value : "";
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
@@ -83,9 +147,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 			      size_t *size, void **state)
 {
 	struct http_server *server = context;
-	const char *accept = server->library->lookup_connection_value(connection, MHD_HEADER_KIND,
-								      MHD_HTTP_HEADER_ACCEPT);
-	const struct http_request request = {.path = url, .accept = accept ? accept : ""};
+	const struct http_query query = {server->library, connection};
+	const struct http_request request = {
+		.path = url,
+		.accept = header_of(server, connection, MHD_HTTP_HEADER_ACCEPT),
+		.cookie = header_of(server, connection, MHD_HTTP_HEADER_COOKIE),
+		.query = &query,
+	};
 	struct http_answer answer = {0};
 
 	(void)version;
@@ -99,7 +167,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 	if (!status)
 		return send_body(server, connection, &answer);
-	free(answer.body);
+	drop(&answer);
 	return status == -ENOENT ? refuse(server, connection, MHD_HTTP_NOT_FOUND,
 					  "There is nothing at this path.\n")
 				 : refuse(server, connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
@@ -210,7 +278,7 @@ static int start_daemon(struct http_server *server, char **error)
 	server->daemon = server->library->start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET,
 		server->listen_fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_SERVER_CONNECTIONS,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, HTTP_SERVER_PER_ADDRESS,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned int)server->per_address,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_SERVER_REQUEST_BYTES,
 		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
 	if (!server->daemon)
@@ -255,6 +323,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	new_server->answer = options->answer;
 	new_server->context = options->context;
 	new_server->time_ms = options->time_ms ? options->time_ms : HTTP_SERVER_TIME_MS;
+	new_server->per_address =
+		options->per_address ? options->per_address : HTTP_SERVER_PER_ADDRESS;
 	new_server->listen_fd = -1;
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
 		new_server->clients[i].fd = -1;

@@ -1,6 +1,6 @@
-/* A small HTTP server for numbers that other programs read. It answers GET and HEAD, keeps no state, and has a thread
- * of its own. Clients are hostile: connections, their memory and their time are bounded. Start and stop are called by
- * one thread; the answers are made in the server's. */
+/* A small HTTP server for numbers that other programs read, and for pages. It answers GET and HEAD, keeps no state,
+ * and has a thread of its own. Clients are hostile: connections, their memory and their time are bounded. Start and
+ * stop are called by one thread; the answers are made in the server's. */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
@@ -10,8 +10,8 @@
 
 #include "http_address.h"
 
-#define HTTP_SERVER_CONNECTIONS   32u    /* at once; further ones wait for a place */
-#define HTTP_SERVER_PER_ADDRESS   8u     /* of one client address; further ones are closed */
+#define HTTP_SERVER_CONNECTIONS   32u /* at once; further ones wait for a place */
+#define HTTP_SERVER_PER_ADDRESS   8u /* of one client address, by default; further ones are closed */
 #define HTTP_SERVER_REQUEST_BYTES 8192u  /* of a request with all its headers */
 #define HTTP_SERVER_TIME_MS       10000u /* of a connection: then it is closed, whatever it does */
 #define HTTP_SERVER_FULL_MS       500u /* the same, while all places are taken and others may wait */
@@ -22,14 +22,33 @@ struct http_server;
 struct http_request {
 	const char *path;   /* without the query */
 	const char *accept; /* the header; "": there is none */
+	const char *cookie; /* the same */
+	const struct http_query *query;
+};
+
+/* Returns the value of a name in the query, decoded; "name" alone is "". NULL: it is not there. Borrowed as above. */
+const char *http_query_value(const struct http_query *query, const char *name);
+
+#define HTTP_ANSWER_HEADERS 6u
+
+struct http_header {
+	const char *name;
+	char *value; /* malloc()ed; the server takes it */
 };
 
 struct http_answer {
 	uint32_t status;  /* of HTTP; 200 */
 	const char *type; /* of the body; static storage */
-	char *body;       /* malloc()ed; the server takes it */
+	char *body;       /* malloc()ed; the server takes it; NULL: the body is a file's */
+	int fd;           /* of that file, from its begin on; the server takes it */
 	size_t size;
+	struct http_header
+		headers[HTTP_ANSWER_HEADERS]; /* further ones; the first without a name ends them */
 };
+
+/* Adds a header with a copy of the value, which has no control characters. Without memory or room the answer lacks it:
+ * -ENOMEM. */
+int http_answer_header(struct http_answer *answer, const char *name, const char *value);
 
 /* Fills in a zeroed answer. 0; -ENOENT: there is nothing at this path (404); another error: the server says that it
  * failed (500). Called in the server's thread, for one request after the other. */
@@ -39,8 +58,9 @@ typedef int http_answer_fn(void *context, const struct http_request *request,
 struct http_server_options {
 	struct http_address address;
 	http_answer_fn *answer;
-	void *context;    /* borrowed until stop */
-	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS */
+	void *context;        /* borrowed until stop */
+	uint32_t time_ms;     /* 0: HTTP_SERVER_TIME_MS */
+	uint32_t per_address; /* 0: HTTP_SERVER_PER_ADDRESS */
 };
 
 /* Listens, and starts the thread, which has no signals and the caller's capabilities. 0 or -errno; *error is then one

@@ -1,106 +1,21 @@
 #include "newest_profile.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "output_dir.h"
+#include "profile_list.h"
 
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_life.h"
-#include "base/array.h"
 #include "base/clock.h"
 #include "report/profile/profile_parts.h"
 
 #define NS_PER_S 1000000000ull
-
-/* Times before 1970 are the oldest. */
-static uint64_t time_of(const struct stat *status)
-{
-	if (status->st_mtim.tv_sec < 0)
-		return 0;
-	return (uint64_t)status->st_mtim.tv_sec * NS_PER_S + (uint64_t)status->st_mtim.tv_nsec;
-}
-
-/* A live profile's newest pages are in the store's log. */
-static bool read_time(const char *store, uint64_t *time_ns)
-{
-	char log[PATH_MAX];
-	struct stat status;
-
-	if (stat(store, &status) < 0 || !S_ISREG(status.st_mode))
-		return false;
-	*time_ns = time_of(&status);
-	if (snprintf(log, sizeof(log), "%s-wal", store) < (int)sizeof(log) &&
-	    stat(log, &status) == 0 && status.st_size > 0) {
-		uint64_t log_ns = time_of(&status);
-
-		*time_ns = log_ns > *time_ns ? log_ns : *time_ns;
-	}
-	return true;
-}
-
-/* Writes the path of the store that the entry is, or that it has if it is a directory. */
-static bool store_of(const char *path, const char *name, char store[static PATH_MAX])
-{
-	int size;
-
-	if (strcmp(name, OUTPUT_STORE) == 0)
-		size = snprintf(store, PATH_MAX, "%s", path);
-	else if (*name != '.')
-		size = snprintf(store, PATH_MAX, "%s/" OUTPUT_STORE, path);
-	else
-		return false;
-	return size > 0 && size < PATH_MAX;
-}
-
-struct found {
-	char path[PATH_MAX], store[PATH_MAX];
-	uint64_t time_ns;
-};
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct found *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns > y->time_ns ? -1 : 1;
-	return strcmp(x->path, y->path);
-}
-
-/* Lists the profiles. The caller owns the array (free()). */
-static struct found *list(const char *directory, uint32_t *nr)
-{
-	const bool is_here = strcmp(directory, ".") == 0;
-	struct found *all = NULL;
-	const struct dirent *entry;
-	DIR *entries = opendir(directory);
-	uint32_t room = 0;
-
-	*nr = 0;
-	while (entries && (entry = readdir(entries)) != NULL) {
-		if (array_reserve(&all, &room, *nr + 1ull, sizeof(*all)))
-			break;
-		struct found *found = &all[*nr];
-
-		if (snprintf(found->path, sizeof(found->path), "%s%s%s", is_here ? "" : directory,
-			     is_here ? "" : "/", entry->d_name) < PATH_MAX &&
-		    store_of(found->path, entry->d_name, found->store) &&
-		    read_time(found->store, &found->time_ns))
-			++*nr;
-	}
-	if (entries)
-		closedir(entries);
-	if (*nr)
-		qsort(all, *nr, sizeof(*all), newest_first);
-	return all;
-}
 
 /* ---- what a profile is good for */
 
@@ -159,7 +74,7 @@ uint32_t newest_profile_find(const char *directory, newest_profile_left_out *tel
 	const char *reason;
 	enum use best = USE_NONE + 1;
 	uint32_t nr, chosen = 0;
-	struct found *all = list(directory, &nr);
+	struct listed_profile *all = profile_list(directory, &nr);
 
 	*path = '\0';
 	*age_s = 0;

@@ -2,7 +2,9 @@
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
-	{"output", 'o', "FILE", OPTION_DAILY, "Write the timeline, for ui.perfetto.dev, or the steps into FILE."},
+	{"output", 'o', "FILE", OPTION_DAILY,
+	 "Write the timeline, for ui.perfetto.dev, or the steps into FILE, not to standard output "
+	 "(-)."},
 	{"from", 0, "TIME", OPTION_DAILY, "Begin this long after the first event that was kept."},
 	{"to", 0, "TIME", OPTION_DAILY, "End this long after the first event that was kept."},
 	{"step", 0, "N", OPTION_DAILY, "Show the program's N-th flamegrid_step(), with the GPU work that it launched."},
@@ -18,7 +20,7 @@ static const struct option_row rows[] = {
 const struct option_table option_table_timeline = {
 	.program = "flamegrid",
 	.verb = "timeline",
-	.usage = "-o FILE [OPTION...] PROFILE\n--steps [OPTION...] PROFILE",
+	.usage = "[-o FILE] [OPTION...] PROFILE\n--steps [OPTION...] PROFILE",
 	.summary = "Show launches and GPU work one by one, for Perfetto, or the steps.",
 	.closing = "Exit status: 0; 1: failed; 2: usage; 3: without what was damaged.",
 	.operand = "profile",

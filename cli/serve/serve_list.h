@@ -1,0 +1,34 @@
+/* The profiles that `serve` shows, and the page that lists them. One thread. */
+#ifndef SERVE_LIST_H
+#define SERVE_LIST_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SERVE_LIST_ID       17u         /* bytes, with the NUL */
+#define SERVE_LIST_APART_NS 1000000000u /* from one look at the directories to the next */
+
+struct served_profile {
+	char id[SERVE_LIST_ID]; /* of the path: the same each time */
+	char path[PATH_MAX], store[PATH_MAX];
+	uint64_t time_ns; /* CLOCK_REALTIME; when something wrote to it last */
+	bool is_live;     /* a process writes it */
+	bool has_timeline;
+};
+
+struct serve_list;
+
+/* paths: directories with profiles, or profiles; borrowed until destroy. most: profiles of each. NULL: out of memory.
+ * destroy() accepts NULL. */
+struct serve_list *serve_list_create(const char *const *paths, uint32_t nr_paths, uint32_t most);
+void serve_list_destroy(struct serve_list *list);
+
+/* Returns the profile with this id; NULL: there is none. Borrowed until the next call. */
+const struct served_profile *serve_list_find(struct serve_list *list, const char *id, size_t size);
+
+/* Writes the page. The caller owns *body (free()). 0 or -ENOMEM. */
+int serve_list_write(struct serve_list *list, char **body, size_t *size);
+
+#endif

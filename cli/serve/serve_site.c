@@ -1,0 +1,260 @@
+#include "serve_site.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "page_cache.h"
+#include "serve_list.h"
+
+#define COOKIE       "flamegrid="
+#define PAGE_PREFIX  "/p/"
+#define VALUE_MAX    128u
+#define QUERY_VALUES 4u
+
+struct serve_site {
+	char token[SERVE_SITE_TOKEN];
+	struct serve_list *list;  /* owns */
+	struct page_cache *pages; /* owns */
+};
+
+/* Reloads the address, so that the state behind its '#' stays. */
+static const char waiting_page[] =
+	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>flamegrid</title>"
+	"<meta name=\"color-scheme\" content=\"light dark\">"
+	"<body><p>The page is being made…</p>"
+	"<script>setTimeout(() => location.reload(), 400)</script>"
+	"<noscript><meta http-equiv=\"refresh\" content=\"1\"></noscript></body></html>\n";
+
+int serve_site_create(const char *const *paths, uint32_t nr_paths, struct serve_site **site)
+{
+	uint8_t random[SERVE_SITE_TOKEN / 2];
+	struct serve_site *new_site = calloc(1, sizeof(*new_site));
+
+	*site = NULL;
+	if (!new_site)
+		return -ENOMEM;
+	new_site->list = serve_list_create(paths, nr_paths, SERVE_SITE_LIST);
+	int error = new_site->list ? page_cache_create(&new_site->pages) : -ENOMEM;
+
+	if (!error && getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		error = -errno;
+	if (error) {
+		serve_site_destroy(new_site);
+		return error;
+	}
+	for (uint32_t i = 0; i < sizeof(random); i++)
+		snprintf(new_site->token + 2ul * i, 3, "%02x", random[i]);
+	*site = new_site;
+	return 0;
+}
+
+void serve_site_destroy(struct serve_site *site)
+{
+	if (!site)
+		return;
+	serve_list_destroy(site->list);
+	page_cache_destroy(site->pages);
+	free(site);
+}
+
+const char *serve_site_token(const struct serve_site *site)
+{
+	return site->token;
+}
+
+/* ---- who asks */
+
+/* In a time that does not tell how much of it is right. size: of text. */
+static bool is_token(const struct serve_site *site, const char *text, size_t size)
+{
+	unsigned char difference = 0;
+
+	if (size != SERVE_SITE_TOKEN - 1)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		difference |= (unsigned char)text[i] ^ (unsigned char)site->token[i];
+	return difference == 0;
+}
+
+/* Programs of other ports of this host may set cookies of the same name: one that is right suffices. */
+static bool has_cookie(const struct serve_site *site, const char *cookies)
+{
+	for (const char *at = cookies; *at;) {
+		const size_t size = strcspn(at, ";");
+
+		if (strncmp(at, COOKIE, strlen(COOKIE)) == 0 &&
+		    is_token(site, at + strlen(COOKIE), size - strlen(COOKIE)))
+			return true;
+		at += size;
+		at += strspn(at, "; ");
+	}
+	return false;
+}
+
+static int answer_text(struct http_answer *answer, uint32_t status, const char *type,
+		       const char *text)
+{
+	answer->status = status;
+	answer->type = type;
+	answer->body = strdup(text);
+	answer->size = strlen(text);
+	return answer->body ? 0 : -ENOMEM;
+}
+
+static int refuse(struct http_answer *answer)
+{
+	return answer_text(answer, 403, "text/plain; charset=utf-8",
+			   "Open the address that `flamegrid serve` printed: it has the token.\n");
+}
+
+/* From the address with the token to the one without it, which no history or picture gives away. */
+static int let_in(const struct serve_site *site, const char *path, struct http_answer *answer)
+{
+	static const char known[] = "0123456789abcdefghijklmnopqrstuvwxyz./";
+	char cookie[128];
+
+	snprintf(cookie, sizeof(cookie), COOKIE "%s; Path=/; HttpOnly; SameSite=Strict",
+		 site->token);
+	const bool is_known = path[strspn(path, known)] == '\0' && path[1] != '/';
+	int error = http_answer_header(answer, "Set-Cookie", cookie);
+
+	if (!error)
+		error = http_answer_header(answer, "Location", is_known ? path : "/");
+	return error ? error : answer_text(answer, 303, "text/plain; charset=utf-8", "");
+}
+
+/* ---- pages */
+
+static int answer_list(struct serve_site *site, struct http_answer *answer)
+{
+	answer->status = 200;
+	answer->type = "text/html; charset=utf-8";
+	int error = http_answer_header(answer, "Content-Security-Policy",
+				       "default-src 'none'; style-src 'unsafe-inline'; form-action "
+				       "'self'; frame-ancestors 'none'");
+
+	return error ? error : serve_list_write(site->list, &answer->body, &answer->size);
+}
+
+static int answer_page(struct serve_site *site, const struct page_wanted *wanted, const char *type,
+		       struct http_answer *answer)
+{
+	struct page page;
+
+	switch (page_cache_get(site->pages, wanted, &page)) {
+	case PAGE_MAKING:
+		return answer_text(answer, 202, "text/html; charset=utf-8", waiting_page);
+	case PAGE_FAILED:
+		answer->status = 500;
+		answer->type = "text/plain; charset=utf-8";
+		answer->body = page.error;
+		answer->size = page.error ? strlen(page.error) : 0;
+		return page.error ? 0 : -ENOMEM;
+	case PAGE_READY:
+		break;
+	}
+	answer->status = 200;
+	answer->type = type;
+	answer->fd = page.fd;
+	answer->size = page.size;
+	return 0;
+}
+
+static int answer_flame(struct serve_site *site, const struct served_profile *profile,
+			struct http_answer *answer)
+{
+	const char *const argv[] = {"report", "--format", "html", "--", profile->path};
+	char key[PAGE_CACHE_KEY];
+	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
+					   profile->time_ns, profile->is_live};
+
+	snprintf(key, sizeof(key), "%s page", profile->id);
+	return answer_page(site, &wanted, "text/html; charset=utf-8", answer);
+}
+
+/* Values that a time, a number or a list of ranks can have; the command says whether they are one. */
+static bool is_value(const char *text)
+{
+	static const char known[] = "0123456789.,-nusmhd";
+
+	return strlen(text) < VALUE_MAX && text[strspn(text, known)] == '\0';
+}
+
+static int answer_timeline(struct serve_site *site, const struct served_profile *profile,
+			   const struct http_query *query, struct http_answer *answer)
+{
+	static const char *const names[QUERY_VALUES] = {"from", "to", "step", "ranks"};
+	char key[PAGE_CACHE_KEY], values[QUERY_VALUES][VALUE_MAX + 16];
+	const char *argv[PAGE_CACHE_ARGUMENTS] = {"timeline"};
+	uint32_t count = 1;
+	int size = snprintf(key, sizeof(key), "%s timeline", profile->id);
+
+	if (http_query_value(query, "around-worst"))
+		argv[count++] = "--around-worst";
+	for (uint32_t i = 0; i < QUERY_VALUES; i++) {
+		const char *value = http_query_value(query, names[i]);
+
+		if (!value || !*value)
+			continue;
+		if (!is_value(value))
+			return answer_text(answer, 400, "text/plain; charset=utf-8",
+					   "from, to, step and ranks are as of `flamegrid "
+					   "timeline`.\n");
+		snprintf(values[i], sizeof(values[i]), "--%s=%s", names[i], value);
+		argv[count++] = values[i];
+	}
+	for (uint32_t i = 1; i < count; i++)
+		size += snprintf(key + size, sizeof(key) - (size_t)size, " %s", argv[i]);
+	argv[count++] = "--";
+	argv[count++] = profile->path;
+	const struct page_wanted wanted = {key, argv, count, profile->time_ns, profile->is_live};
+	int error = answer_page(site, &wanted, "application/octet-stream", answer);
+
+	if (!error && answer->status == 200)
+		error = http_answer_header(answer, "Content-Disposition",
+					   "attachment; filename=\"flamegrid.perfetto\"");
+	return error;
+}
+
+static int answer_profile(struct serve_site *site, const struct http_request *request,
+			  struct http_answer *answer)
+{
+	const char *id = request->path + strlen(PAGE_PREFIX);
+	const struct served_profile *profile = serve_list_find(site->list, id, strcspn(id, "/"));
+	const char *what = strchr(id, '/');
+
+	if (!profile || !what)
+		return -ENOENT;
+	if (strcmp(what, "/") == 0)
+		return answer_flame(site, profile, answer);
+	if (strcmp(what, "/timeline") == 0)
+		return answer_timeline(site, profile, request->query, answer);
+	return -ENOENT;
+}
+
+int serve_site_answer(void *context, const struct http_request *request, struct http_answer *answer)
+{
+	struct serve_site *site = context;
+	const char *token = http_query_value(request->query, "token");
+
+	http_answer_header(answer, "Cache-Control", "no-store");
+	http_answer_header(answer, "Referrer-Policy", "no-referrer");
+	http_answer_header(answer, "X-Content-Type-Options", "nosniff");
+	if (token && is_token(site, token, strlen(token)))
+		return let_in(site, request->path, answer);
+	if (!has_cookie(site, request->cookie))
+		return refuse(answer);
+	if (strcmp(request->path, "/") == 0)
+		return answer_list(site, answer);
+	if (strcmp(request->path, "/favicon.ico") == 0) /* browsers ask for it */
+		return answer_text(answer, 204, "text/plain", "");
+	if (strncmp(request->path, PAGE_PREFIX, strlen(PAGE_PREFIX)) == 0)
+		return answer_profile(site, request, answer);
+	return -ENOENT;
+}

@@ -1,0 +1,29 @@
+/* Answers a browser's requests: a list of profiles, their pages, and their timelines. Everybody needs the token,
+ * because all users of a machine reach its ports. Paths of files never come from a request. The server's thread uses
+ * it. */
+#ifndef SERVE_SITE_H
+#define SERVE_SITE_H
+
+#include <stdint.h>
+
+#include "http/http_server.h"
+
+#define SERVE_SITE_TOKEN 33u   /* bytes, with the NUL */
+#define SERVE_SITE_LIST  1000u /* profiles in the list: the newest ones of each directory */
+
+struct serve_site;
+
+/* paths: directories with profiles, or profiles; borrowed until destroy. 0; -errno: *site is NULL. */
+int serve_site_create(const char *const *paths, uint32_t nr_paths, struct serve_site **site);
+
+/* Accepts NULL. */
+void serve_site_destroy(struct serve_site *site);
+
+/* What the address ends with: "/?token=…" has it. Borrowed until destroy. */
+const char *serve_site_token(const struct serve_site *site);
+
+/* An http_answer_fn with the site as its context. */
+int serve_site_answer(void *context, const struct http_request *request,
+		      struct http_answer *answer);
+
+#endif

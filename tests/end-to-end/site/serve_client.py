@@ -1,0 +1,95 @@
+"""What browsers and others ask of `flamegrid serve`. Arguments: URL with the token, FLAMEGRID, the served folder. Prints lines of
+WHAT, what is so, and what is expected, with tabs between."""
+import concurrent.futures
+import http.client
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+
+url, flamegrid, folder = sys.argv[1:]
+where = urllib.parse.urlsplit(url)
+token = urllib.parse.parse_qs(where.query)["token"][0]
+TRIES_S = 60
+
+
+def ask(path, cookie=None, method="GET"):
+    connection = http.client.HTTPConnection(where.hostname, where.port, timeout=TRIES_S)
+    connection.request(method, path, headers={"Cookie": cookie} if cookie else {})
+    answer = connection.getresponse()
+    return answer.status, dict(answer.getheaders()), answer.read()
+
+
+def made(path):
+    """The answer once there is one that is not the page that waits."""
+    end = time.monotonic() + TRIES_S
+    while (answer := ask(path, cookie))[0] == 202 and time.monotonic() < end:
+        pass
+    return answer
+
+
+def tell(what, is_, expected):
+    print(what, is_, expected, sep="\t")
+
+
+def report(profile):
+    return subprocess.run([flamegrid, "report", f"{folder}/{profile}", "-f", "html"], capture_output=True, check=True).stdout
+
+
+# ---- who may see something
+status, headers, body = ask("/")
+tell("without the token", (status, b"token" in body, b"Profiles" in body), (403, True, False))
+tell("with a wrong one", [ask(f"/?token={wrong}")[0] for wrong in (token[:-1], token + "0", "0" * len(token), "", "%00" + token)], [403] * 5)
+tell("with wrong cookies", [ask("/", wrong)[0] for wrong in (f"flamegrid={token[:-1]}", f"x={token}", f"flamegrid={token}0", "flamegrid=")], [403] * 4)
+status, headers, body = ask(f"/?token={token}")
+tell("with the token", (status, headers["Location"], token in headers["Set-Cookie"], "HttpOnly" in headers["Set-Cookie"]), (303, "/", True, True))
+cookie = headers["Set-Cookie"].split(";")[0]
+tell("its address leads nowhere else", [ask(f"{path}?token={token}")[1]["Location"] for path in ("//evil.example/", "/%0d%0aSet-Cookie:x", "/p/0/")], ["/", "/", "/p/0/"])
+tell("beside another cookie", ask("/", f"a=b; flamegrid=0; {cookie}; c=d")[0], 200)
+
+# ---- the list
+status, headers, body = ask("/", cookie)
+text = body.decode()
+links = {name: link for link, name in re.findall(r'<a href="(/p/[0-9a-f]{16}/)">([^<]*)</a>', text)}
+tell("the list", sorted(name.removeprefix(folder + "/") for name in links), ["&lt;b&gt;_&amp;", "broken", "kept"])
+tell("nothing keeps it", (headers["Cache-Control"], headers["X-Content-Type-Options"], "default-src 'none'" in headers["Content-Security-Policy"]),
+     ("no-store", "nosniff", True))
+links = {name.removeprefix(folder + "/"): link for name, link in links.items()}
+
+# ---- pages
+status, headers, body = made(links["kept"])
+tell("a page", (status, headers["Content-Type"], body == report("kept")), (200, "text/html; charset=utf-8", True))
+tell("a page of a hostile name", made(links["&lt;b&gt;_&amp;"])[0], 200)
+status, headers, body = made(links["broken"])
+tell("a damaged profile", (status, headers["Content-Type"], b"flamegrid: report:" in body), (500, "text/plain; charset=utf-8", True))
+tell("the others stay", made(links["kept"])[0], 200)
+
+# ---- timelines
+whole = subprocess.run([flamegrid, "timeline", f"{folder}/kept"], capture_output=True, check=True).stdout
+status, headers, body = made(links["kept"] + "timeline")
+tell("a timeline", (status, body == whole, "attachment" in headers["Content-Disposition"]), (200, True, True))
+part = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "--to=1ms"], capture_output=True, check=True).stdout
+tell("a part of one", made(links["kept"] + "timeline?to=1ms")[2] == part != whole, True)
+status, headers, body = made(links["kept"] + "timeline?step=77777")
+tell("a step that is not there", (status, body.startswith(b"flamegrid: timeline: ")), (500, True))
+tell("values that are none", [ask(links["kept"] + f"timeline?{query}", cookie)[0] for query in
+                              ("from=--output", "from=1s;id", "ranks=" + "1" * 200, "step=%2e%2e%2f")], [400] * 4)
+
+# ---- paths and methods
+tell("paths that lead nowhere", [ask(path, cookie)[0] for path in
+                                 ("/p/../../etc/passwd", "/p/%2e%2e/%2e%2e/etc/passwd", "/etc/passwd", "/p/", "/p//", links["kept"] + "x", links["kept"][:-1],
+                                  "/p/0123456789abcdef/", "/p/" + "A" * 5000 + "/")], [404] * 9)
+tell("other methods", [ask(links["kept"], cookie, method)[0] for method in ("POST", "PUT", "DELETE", "OPTIONS")], [405] * 4)
+tell("HEAD", ask(links["kept"], cookie, "HEAD")[0::2], (200, b""))
+raw = socket.create_connection((where.hostname, where.port))
+raw.sendall(b"\0\xff\r\n\r\nGET nothing\r\n\r\n")
+raw.close()
+
+# ---- many
+idle = [socket.create_connection((where.hostname, where.port)) for _ in range(60)]
+with concurrent.futures.ThreadPoolExecutor(100) as pool:
+    tell("a hundred clients beside sixty that say nothing", set(pool.map(lambda _: made(links["kept"])[0], range(100))), {200})
+for connection in idle:
+    connection.close()
