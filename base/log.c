@@ -52,6 +52,25 @@ const char *log_mark(enum log_level level)
 	return self.is_journal ? marks[level - LOG_LEVEL_ERROR] : "";
 }
 
+/* Returns the bytes of a control character in UTF-8, or of a mark that changes the direction of text; 0: it is none.
+ * The text ends with NUL. */
+static size_t size_of_control(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	if (*at < ' ' || *at == 0x7f)
+		return 1;
+	if ((at[0] == 0xc2 && (at[1] & 0xe0) == 0x80) || (at[0] == 0xd8 && at[1] == 0x9c))
+		return 2;
+	if (at[0] != 0xe2)
+		return 0;
+	return (at[1] == 0x80 &&
+		(at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae))) ||
+			       (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)
+		       ? 3
+		       : 0;
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	const int saved = errno;
@@ -68,10 +87,7 @@ void log_write(enum log_level level, const char *format, ...)
 	va_end(arguments);
 	size_t size = begin + strlen(line + begin);
 	for (size_t i = begin; i < size; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = '?';
-		else if (line[i] == '\xc2' && (line[i + 1] & 0xe0) == 0x80) /* C1 controls in UTF-8 */
-			line[i] = line[i + 1] = '?';
+		memset(line + i, '?', size_of_control(line + i));
 	line[size++] = '\n';
 	ssize_t written = write(STDERR_FILENO, line, size);
 	(void)written;

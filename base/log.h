@@ -28,7 +28,8 @@ void log_set_level(enum log_level level);
 /* Returns whether messages of the level are written. */
 bool log_shows(enum log_level level);
 
-/* Writes one line by one call of write(2), if the level is shown. Control characters become '?'. It takes no memory and
+/* Writes one line by one call of write(2), if the level is shown. Control characters, and those that change
+ * the direction of text, become '?'. It takes no memory and
  * no lock, and keeps errno. A line that cannot be written is dropped. */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

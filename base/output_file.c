@@ -7,6 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FD_PATH   "/proc/self/fd/"
+#define NAMES_MAX 100
+
 static int open_stream(struct output_file *file, int fd)
 {
 	if (fd < 0)
@@ -20,19 +23,71 @@ static int open_stream(struct output_file *file, int fd)
 	return error;
 }
 
+/* Returns the name in a path, and its folder in room. NULL: the path is too long. */
+static const char *split_path(const char *path, char room[static PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	const int length = slash ? (int)(slash - path) + 1 : 1;
+
+	if (snprintf(room, PATH_MAX, "%.*s", length, slash ? path : ".") >= PATH_MAX)
+		return NULL;
+	return slash ? slash + 1 : path;
+}
+
+/* Makes a name beside the path that no file has yet, by a function that makes the file: -EEXIST: it has. */
+static int find_name(struct output_file *file, int (*make)(struct output_file *file, mode_t mode),
+		     mode_t mode)
+{
+	int error = -EEXIST;
+
+	for (int i = 0; i < NAMES_MAX && error == -EEXIST; i++) {
+		if (snprintf(file->written, sizeof(file->written), "%s.%d-%d", file->path,
+			     (int)getpid(), i) >= (int)sizeof(file->written))
+			error = -ENAMETOOLONG;
+		else
+			error = make(file, mode);
+	}
+	if (error)
+		*file->written = '\0';
+	return error;
+}
+
+static int open_named(struct output_file *file, mode_t mode)
+{
+	return open_stream(file, open(file->written,
+				      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+}
+
+static int name_nameless(struct output_file *file, mode_t mode)
+{
+	char path[32];
+
+	(void)mode;
+	snprintf(path, sizeof(path), FD_PATH "%d", fileno(file->stream));
+	return linkat(AT_FDCWD, path, AT_FDCWD, file->written, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+static int open_nameless(struct output_file *file, mode_t mode)
+{
+	char folder[PATH_MAX];
+
+	if (!split_path(file->path, folder) || access(FD_PATH, X_OK) < 0)
+		return -ENOTSUP;
+	int error = open_stream(file, open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+
+	file->is_nameless = error == 0;
+	return error;
+}
+
 /* Opens the new file. The mode of one that follows is that of the old file. */
 static int open_beside(struct output_file *file, mode_t mode, const mode_t *exact)
 {
-	if (snprintf(file->written, sizeof(file->written), "%s.%d", file->path, (int)getpid()) >=
-	    (int)sizeof(file->written))
-		return -ENAMETOOLONG;
-	unlink(file->written); /* of a killed process with our number */
-	const int fd =
-		open(file->written, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-	int error = open_stream(file, fd);
+	int error = open_nameless(file, mode);
 
+	if (error)
+		error = find_name(file, open_named, mode);
 	if (!error && exact)
-		(void)!fchmod(fd, *exact);
+		(void)!fchmod(fileno(file->stream), *exact);
 	return error;
 }
 
@@ -69,6 +124,8 @@ int output_file_open(struct output_file *file, const char *path, enum output_fil
 
 int output_file_close(struct output_file *file, int result)
 {
+	if (file->is_nameless && result >= 0)
+		result = fflush(file->stream) == 0 ? find_name(file, name_nameless, 0) : -errno;
 	const bool is_beside = *file->written != '\0';
 
 	if (fclose(file->stream) != 0 && result >= 0)
@@ -78,17 +135,6 @@ int output_file_close(struct output_file *file, int result)
 	if (is_beside && result < 0)
 		unlink(file->written);
 	return result < 0 ? result : 0;
-}
-
-/* Returns the name in a path, and its folder in room. NULL: the path is too long. */
-static const char *split_path(const char *path, char room[static PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-	const int length = slash ? (int)(slash - path) + 1 : 1;
-
-	if (snprintf(room, PATH_MAX, "%.*s", length, slash ? path : ".") >= PATH_MAX)
-		return NULL;
-	return slash ? slash + 1 : path;
 }
 
 static bool is_same(const char *a, const char *b)

@@ -1,6 +1,7 @@
 /* A file that people read, written as a whole: until it is complete, what was there before stays. It is written beside
  * its path and then renamed. A device or a pipe, or a symbolic link that a caller follows, is written in place. A
- * process that is killed meanwhile may leave "PATH.PID". One thread. */
+ * process that is killed leaves nothing, where the file system has files without names; elsewhere, and at the very end,
+ * it may leave "PATH.PID-0". One thread. */
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
 
@@ -16,9 +17,11 @@ enum output_file_mode {
 };
 
 struct output_file {
-	FILE *stream;           /* to write to; owns */
-	const char *path;       /* borrowed until output_file_close() */
-	char written[PATH_MAX]; /* what is written, if it is not the path itself; else "" */
+	FILE *stream;     /* to write to; owns */
+	const char *path; /* borrowed until output_file_close() */
+	char written
+		[PATH_MAX]; /* the name of what is written, if it has one that is not the path; else "" */
+	bool is_nameless;
 };
 
 /* mode: of the file; if it follows, less the umask, and a file that is there keeps its own. 0; -EISDIR; -ENAMETOOLONG;

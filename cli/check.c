@@ -80,6 +80,8 @@ static int parse(struct check *check, int argc, char **argv)
 		return status;
 	if (!check->nr_before)
 		return option_line_lacks(table, "--baseline is missing");
+	if (check->question.min_share > 1)
+		return option_line_refuse(table, "--min-share must be 100%% at most");
 	if (check->question.max_regress <= 0)
 		return option_line_refuse(table, "--max-regress must be above 0");
 	check->nr_paths = check->nr_before;
@@ -261,5 +263,10 @@ int verb_check(const char *program, int argc, char **argv)
 	free(check.runs);
 	free(check.labels);
 	free(check.paths);
+	/* 1 would say that the program got slower. */
+	if (status == EXIT_OK && (fflush(stdout) || ferror(stdout))) {
+		log_error("standard output: %s", strerror(errno ? errno : EIO));
+		return EXIT_ERROR;
+	}
 	return status;
 }

@@ -91,8 +91,7 @@ static int start(const struct serve *serve, struct serve_site *site, struct http
 	struct http_server_options options = {.address = serve->address,
 					      .answer = serve_site_answer,
 					      .context = site,
-					      .time_ms = ANSWER_MS,
-					      .per_address = HTTP_SERVER_CONNECTIONS};
+					      .time_ms = ANSWER_MS};
 
 	if (serve->address.size)
 		return http_server_start(&options, server, error);

@@ -80,7 +80,8 @@ static int read_number(struct clickhouse *clickhouse, uint64_t *number, char **e
 
 	errno = 0;
 	*number = strtoull(clickhouse->reply.text, &end, 10);
-	if (errno || end == clickhouse->reply.text || strcmp(end, "\n") != 0)
+	if (*clickhouse->reply.text < '0' || *clickhouse->reply.text > '9' || errno ||
+	    strcmp(end, "\n") != 0)
 		return refuse(clickhouse, "the answer is no number", error);
 	return 0;
 }

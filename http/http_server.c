@@ -31,7 +31,7 @@ struct http_server {
 	http_answer_fn *answer;
 	void *context;
 	struct http_address address;
-	uint32_t time_ms, per_address;
+	uint32_t time_ms;
 	struct MHD_Daemon *daemon; /* owns */
 	int listen_fd;             /* the daemon's, once there is one; -1: none */
 	int wake_fd;
@@ -278,7 +278,6 @@ static int start_daemon(struct http_server *server, char **error)
 	server->daemon = server->library->start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET,
 		server->listen_fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_SERVER_CONNECTIONS,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned int)server->per_address,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_SERVER_REQUEST_BYTES,
 		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
 	if (!server->daemon)
@@ -323,8 +322,6 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	new_server->answer = options->answer;
 	new_server->context = options->context;
 	new_server->time_ms = options->time_ms ? options->time_ms : HTTP_SERVER_TIME_MS;
-	new_server->per_address =
-		options->per_address ? options->per_address : HTTP_SERVER_PER_ADDRESS;
 	new_server->listen_fd = -1;
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
 		new_server->clients[i].fd = -1;

@@ -11,7 +11,6 @@
 #include "http_address.h"
 
 #define HTTP_SERVER_CONNECTIONS   32u /* at once; further ones wait for a place */
-#define HTTP_SERVER_PER_ADDRESS   8u /* of one client address, by default; further ones are closed */
 #define HTTP_SERVER_REQUEST_BYTES 8192u  /* of a request with all its headers */
 #define HTTP_SERVER_TIME_MS       10000u /* of a connection: then it is closed, whatever it does */
 #define HTTP_SERVER_FULL_MS       500u /* the same, while all places are taken and others may wait */
@@ -60,7 +59,6 @@ struct http_server_options {
 	http_answer_fn *answer;
 	void *context;        /* borrowed until stop */
 	uint32_t time_ms;     /* 0: HTTP_SERVER_TIME_MS */
-	uint32_t per_address; /* 0: HTTP_SERVER_PER_ADDRESS */
 };
 
 /* Listens, and starts the thread, which has no signals and the caller's capabilities. 0 or -errno; *error is then one

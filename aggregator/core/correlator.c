@@ -418,6 +418,19 @@ uint32_t correlator_waiting(const struct correlator *correlator)
 	return correlator->waiting.count;
 }
 
+uint64_t correlator_unanswered(const struct correlator *correlator, uint64_t since_ns)
+{
+	const int64_t offset_ns = correlator->clock_offset_ns;
+	const int64_t since = (int64_t)since_ns + offset_ns;
+
+	if (!correlator->clock_valid)
+		return UINT64_MAX;
+	const uint64_t ns =
+		launch_history_earliest(&correlator->launches, since > 0 ? (uint64_t)since : 0);
+
+	return ns == UINT64_MAX ? UINT64_MAX : ns - (uint64_t)offset_ns;
+}
+
 static int save_launches(const struct correlator *correlator, uint64_t index, correlator_put *put,
 			 void *context)
 {

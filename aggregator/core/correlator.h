@@ -96,6 +96,11 @@ uint64_t correlator_take_merged(struct correlator *correlator);
 const struct correlator_counts *correlator_counts(const struct correlator *correlator);
 uint32_t correlator_waiting(const struct correlator *correlator); /* records that wait now */
 
+/* Returns the time, of CUPTI's clock, of the earliest launch since since_ns (the same clock) that still waits for its
+ * first record: something may have run on a GPU since then. UINT64_MAX: there is none, or the clock is not known. Looks
+ * at all launches. */
+uint64_t correlator_unanswered(const struct correlator *correlator, uint64_t since_ns);
+
 enum correlator_block_kind {
 	CORRELATOR_BLOCK_LAUNCHES = 0,
 	CORRELATOR_BLOCK_RECORDS = 1,

@@ -69,6 +69,20 @@ bool launch_history_is_unanswered(const struct launch *launch)
 	return !(launch->flags & (LAUNCH_MATCHED | LAUNCH_RETIRED | LAUNCH_HOST));
 }
 
+uint64_t launch_history_earliest(const struct launch_history *history, uint64_t since_ns)
+{
+	uint64_t earliest_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; history->map.slots && i <= history->map.mask; i++) {
+		const struct launch *launch = &history->map.slots[i];
+
+		if (launch->flags & LAUNCH_USED && launch->time_ns >= since_ns && launch->time_ns &&
+		    launch->time_ns < earliest_ns && launch_history_is_unanswered(launch))
+			earliest_ns = launch->time_ns;
+	}
+	return earliest_ns;
+}
+
 static int touch(struct launch_history *history, enum launch_touch place, uint32_t window,
 		 uint32_t correlation_id)
 {

@@ -53,6 +53,10 @@ struct launch *launch_history_find(const struct launch_history *history, uint32_
 /* Returns whether a record or a failure of this launch is still expected. */
 bool launch_history_is_unanswered(const struct launch *launch);
 
+/* Returns the time of the earliest launch since since_ns for which a record or a failure is still expected; UINT64_MAX:
+ * there is none. Looks at all launches. */
+uint64_t launch_history_earliest(const struct launch_history *history, uint64_t since_ns);
+
 /* The functions below take a launch from launch_history_find(). They return 0 or -ENOMEM: the blocks to save are then
  * not known. */
 

@@ -91,6 +91,7 @@ int device_totals_add(struct device_totals *totals, const struct device_identity
 	add(&device->sums.communication_ns, sums->communication_ns);
 	add(&device->sums.computation_ns, sums->computation_ns);
 	add(&device->sums.waiting_ns, sums->waiting_ns);
+	device->sums.idle.are_known |= sums->idle.are_known;
 	for (int i = 0; i < IDLE_REASONS; i++)
 		add(&device->sums.idle.ns[i], sums->idle.ns[i]);
 	return 0;
@@ -115,7 +116,7 @@ static const struct metrics_field times[] = {
 	  "Time in which the GPU had work: a kernel, copy or memset."},
 	 offsetof(struct device_sums, busy_ns)},
 	{{"flamegrid_gpu_observed_seconds", METRICS_COUNTER, "seconds",
-	  "Time from the first to the last work of each job; less the busy time it is idle time."},
+	  "Time from the first to the last work of each job; minus the busy time it is idle time."},
 	 offsetof(struct device_sums, observed_ns)},
 	{{"flamegrid_gpu_work_seconds", METRICS_COUNTER, "seconds",
 	  "The sum of the durations of all work, also of work at the same time."},
@@ -179,7 +180,7 @@ static void write_idle(const struct device_total *device, struct metrics_text *t
 	label(&device->identity, &texts, labels);
 	for (int i = 0; i < IDLE_REASONS; i++) {
 		labels[LABELS] = (struct metrics_label){"reason", idle_reasons[i]};
-		if (device->sums.idle.ns[i])
+		if (device->sums.idle.are_known)
 			metrics_text_ns(text, labels, LABELS + 1, device->sums.idle.ns[i]);
 	}
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/core/correlator.h"
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/idle_gaps.h"
 #include "aggregator/profile/catalog.h"
@@ -100,12 +101,45 @@ static int add_gaps(struct device *device, struct database *database, const stru
 
 /* ---- devices */
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Returns the start of the last work up to a time: the end of the last gap up to then. */
 static uint64_t last_start(const struct idle_work *work, uint32_t nr_work, uint64_t to_ns)
 {
 	while (nr_work && work[nr_work - 1].start_ns > to_ns)
 		nr_work--;
 	return nr_work ? work[nr_work - 1].start_ns : 0;
+}
+
+static bool has_device(const struct roster_process *process, uint32_t device)
+{
+	for (uint32_t i = 0; i < process->nr_devices; i++)
+		if (process->devices[i].device == device)
+			return true;
+	return false;
+}
+
+/* Returns since when something may run on the device that CUPTI has not told yet. */
+static uint64_t running_since(const struct roster *roster, uint32_t device, uint64_t newest_ns)
+{
+	const uint64_t since_ns =
+		newest_ns > IDLE_REASONS_LONGEST_NS ? newest_ns - IDLE_REASONS_LONGEST_NS : 0;
+	const uint32_t nr_processes = roster_size(roster).processes;
+	uint64_t earliest_ns = UINT64_MAX;
+
+	for (uint32_t id = 1; id <= nr_processes; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+
+		if (!process->correlator || !has_device(process, device))
+			continue;
+		const uint64_t ns = correlator_unanswered(process->correlator, since_ns);
+
+		earliest_ns = ns < earliest_ns ? ns : earliest_ns;
+	}
+	return earliest_ns;
 }
 
 /* Takes up the gaps of work, which is in order. */
@@ -128,7 +162,7 @@ static int settle(struct device *device, struct database *database, const struct
 }
 
 static int look_at(struct device *device, uint32_t id, struct database *database,
-		   const struct catalog *catalog, bool all)
+		   const struct collection *collection, bool all)
 {
 	struct idle_gaps_span span = {.window_ns = UINT64_MAX};
 	struct idle_work *work;
@@ -143,11 +177,14 @@ static int look_at(struct device *device, uint32_t id, struct database *database
 	const uint64_t settled_ns =
 		newest_ns > IDLE_REASONS_SETTLE_NS ? newest_ns - IDLE_REASONS_SETTLE_NS : 0;
 
-	if (!all && span.to_ns > settled_ns)
-		span.to_ns = settled_ns;
+	device->sums.are_known = true;
+	if (!all)
+		span.to_ns =
+			least(span.to_ns,
+			      least(settled_ns, running_since(collection->roster, id, newest_ns)));
 	if (span.from_ns < device->settled_ns)
 		span.from_ns = device->settled_ns;
-	error = settle(device, database, catalog, work, nr_work, span);
+	error = settle(device, database, collection->catalog, work, nr_work, span);
 	free(work);
 	return error;
 }
@@ -165,9 +202,9 @@ int idle_reasons_look(struct idle_reasons *reasons, struct database *database,
 		reasons->devices[reasons->nr_devices] = (struct device){0};
 	reasons->turn = (reasons->turn + 1) % IDLE_REASONS_TURNS;
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
-		if (all || i % IDLE_REASONS_TURNS == reasons->turn)
-			error = look_at(&reasons->devices[i], i + 1, database, collection->catalog,
-					all);
+		if (all || i % IDLE_REASONS_TURNS == reasons->turn ||
+		    !reasons->devices[i].sums.are_known)
+			error = look_at(&reasons->devices[i], i + 1, database, collection, all);
 	return error;
 }
 

@@ -20,11 +20,15 @@ enum idle_reason {
 
 /* A gap has a reason once the GPU has work that ends so much later: until then earlier work may come, and samples. */
 #define IDLE_REASONS_SETTLE_NS 5000000000u
+/* It has none before what was launched earlier has come, unless that is older than this. CUPTI tells of a kernel at its
+ * end, so a long one may fill gaps of other streams. */
+#define IDLE_REASONS_LONGEST_NS 600000000000u
 /* Each look takes up every tenth GPU, so reading never takes long. */
 #define IDLE_REASONS_TURNS 10u
 
 struct idle_reason_sums { /* none falls */
 	uint64_t ns[IDLE_REASONS];
+	bool are_known; /* the GPU's process has samples, and its work is logged */
 };
 
 struct idle_reasons;

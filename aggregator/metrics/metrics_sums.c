@@ -176,14 +176,13 @@ static int add_waits(const struct collection *collection, const struct store_wai
 static int add_idle(const struct collection *collection, const struct idle_reasons *idle,
 		    struct device_totals *devices)
 {
-	static const struct idle_reason_sums none;
 	const uint32_t nr_devices = idle ? roster_size(collection->roster).devices : 0;
 	int error = 0;
 
 	for (uint32_t id = 1; id <= nr_devices && !error; id++) {
 		const struct device_sums sums = {.idle = *idle_reasons_of(idle, id)};
 
-		if (memcmp(&sums.idle, &none, sizeof(none)) == 0)
+		if (!sums.idle.are_known)
 			continue;
 		const struct device_identity identity = identify(collection, id, 0);
 

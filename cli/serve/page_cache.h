@@ -7,12 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PAGE_CACHE_PAGES                                                                           \
-	64u /* further ones take the place of those that nobody has asked for longest */
-#define PAGE_CACHE_BYTES    (1u << 30)   /* of all pages, but for the newest one */
-#define PAGE_CACHE_CHILDREN 2u           /* further pages wait */
+#define PAGE_CACHE_PAGES    64u /* further ones take the place of the one not asked for longest */
+#define PAGE_CACHE_BYTES    (1u << 30) /* of all pages, but for the newest one */
+#define PAGE_CACHE_CHILDREN 2u         /* further pages wait */
 #define PAGE_CACHE_FRESH_NS                                                                        \
-	2000000000u /* a running job's page is kept for so long, and four times what it took */
+	2000000000u /* a live page is kept for so long, and four times what it took */
 #define PAGE_CACHE_KEY 256u
 
 struct page_cache;

@@ -113,8 +113,8 @@ static void write_json_row(FILE *out, const struct check_row *row)
 	json_text_member(out, "kind", kind_names[row->kind]);
 	json_text_member(out, "name", row->name);
 	json_text_number(out, "share", 9, row->share_after);
-	json_text_number(out, "before_ns", 9, row->before_ns);
-	json_text_number(out, "after_ns", 9, row->after_ns);
+	json_text_number(out, "before_ns", 17, row->before_ns);
+	json_text_number(out, "after_ns", 17, row->after_ns);
 	json_text_number(out, "change", 9, row->change);
 	json_text_number(out, "low", 9, row->low);
 	json_text_number(out, "high", 9, row->high);
@@ -137,13 +137,13 @@ void check_writer_step(FILE *out, const struct check_step *step)
 		return;
 	}
 	fputs("\n\"step\":{", out);
-	json_text_number(out, "before_ns", 9, step->before_ns);
-	json_text_number(out, "after_ns", 9, step->after_ns);
+	json_text_number(out, "before_ns", 17, step->before_ns);
+	json_text_number(out, "after_ns", 17, step->after_ns);
 	json_text_number(out, "change", 9, step->change);
 	json_text_number(out, "low", 9, step->low);
 	json_text_number(out, "high", 9, step->high);
-	json_text_number(out, "kernels_ns", 9, step->kernels_ns);
-	json_text_number(out, "idle_ns", 9, step->idle_ns);
+	json_text_number(out, "kernels_ns", 17, step->kernels_ns);
+	json_text_number(out, "idle_ns", 17, step->idle_ns);
 	if (step->line)
 		json_text_member(out, "line", step->line);
 	else

@@ -31,12 +31,12 @@ static size_t sequence_size(const uint8_t *text, size_t left, uint32_t *code)
 }
 
 /* Returns whether the character has no shape of its own and acts on the terminal or the page: C0, DEL and C1, the marks
- * and embeddings that change the direction of text, and separators of lines. */
+ * and embeddings that change the direction of text, separators of lines, and noncharacters, which XML does not take. */
 static bool is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x061c || code == 0x200e ||
 	       code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069);
+	       (code >= 0x2066 && code <= 0x2069) || (code & 0xfffe) == 0xfffe;
 }
 
 char *clean_text_of(const char *text, size_t size)

@@ -9,8 +9,8 @@
 
 /* Returns a clean copy that ends with NUL; the caller owns it: free(). Each control character (C0, DEL, C1) becomes
  * '_', and so does each character that changes the direction of text or separates lines: U+061C, U+200E, U+200F, U+2028
- * to U+202E, U+2066 to U+2069. Each byte outside valid UTF-8 becomes U+FFFD. All other bytes stay. NULL: out of
- * memory. */
+ * to U+202E, U+2066 to U+2069. So does each code that ends with FFFE or FFFF, which is no character. Each byte outside
+ * valid UTF-8 becomes U+FFFD. All other bytes stay. NULL: out of memory. */
 char *clean_text_of(const char *text, size_t size);
 
 #endif

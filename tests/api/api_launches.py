@@ -1,5 +1,6 @@
 """Launches kernels from Python, marked by the package flamegrid. Argument: how many steps."""
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -78,6 +79,10 @@ flamegrid.stop()
 
 fails(TypeError, flamegrid.range, b'bytes')
 fails(TypeError, flamegrid.range('g'), generator)
+fails(TypeError, flamegrid.range('g'), functools.partial(generator))
+fails(TypeError, flamegrid.range('g'), staticmethod(generator))
+fails(TypeError, flamegrid.range('g'), functools.wraps(generator)(lambda: generator()))
+fails(TypeError, flamegrid.range('g'), None)
 fails(TypeError, flamegrid.name_stream, 'stream', 'name')
 flamegrid.name_stream(0, 'no stream')
 child = os.fork()

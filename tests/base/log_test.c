@@ -121,10 +121,12 @@ static void a_stream_that_is_not_the_journals_gets_none(void **state)
 static void text_of_others_makes_no_lines_of_its_own(void **state)
 {
 	(void)state;
-	log_notice("%s", "a job\nflamegrid-agent: \033[31mall is well\x7f\tè\xc2\x9b");
+	log_notice("%s", "a job\nflamegrid-agent: \033[31mall is "
+			 "well\x7f\tè\xc2\x9b\xe2\x80\xae\xd8\x9c\xe2\x81\xa6€");
 	assert_int_equal(nr_writes, 1);
-	assert_string_equal(written[0],
-			    "flamegrid-agent: a job?flamegrid-agent: ?[31mall is well??è??\n");
+	assert_string_equal(
+		written[0],
+		"flamegrid-agent: a job?flamegrid-agent: ?[31mall is well??è??????????€\n");
 }
 
 static void a_line_that_is_too_long_is_cut(void **state)

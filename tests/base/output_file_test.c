@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -90,6 +91,39 @@ static void what_fails_leaves_the_file_of_before(void **state)
 	assert_int_equal(access(file.written, F_OK), -1);
 	assert_int_equal(output_file_open(&file, "no/page", OUTPUT_FILE_FOLLOWS, 0666), -ENOENT);
 	assert_int_equal(output_file_open(&file, ".", OUTPUT_FILE_FOLLOWS, 0666), -EISDIR);
+}
+
+/* How many files the folder has. */
+static int count_files(void)
+{
+	DIR *entries = opendir(".");
+	int count = -2;
+
+	assert_non_null(entries);
+	while (readdir(entries))
+		count++;
+	closedir(entries);
+	return count;
+}
+
+static void other_files_stay(void **state)
+{
+	struct output_file file;
+	char other[32];
+
+	(void)state;
+	snprintf(other, sizeof(other), "page.%d", (int)getpid());
+	put(other, "mine");
+	snprintf(other, sizeof(other), "page.%d-0", (int)getpid());
+	put(other, "mine, too");
+	assert_int_equal(output_file_open(&file, "page", OUTPUT_FILE_FOLLOWS, 0666), 0);
+	assert_int_equal(fflush(file.stream), 0);
+	assert_int_equal(count_files(), 2); /* who is killed now leaves nothing */
+	assert_int_equal(output_file_close(&file, 0), 0);
+	assert_int_equal(count_files(), 3);
+	assert_text(other, "mine, too");
+	*strrchr(other, '-') = '\0';
+	assert_text(other, "mine");
 }
 
 static void without_a_descriptor_the_file_of_before_stays(void **state)
@@ -203,6 +237,7 @@ int main(void)
 		TEST(a_file_is_replaced_when_it_is_whole),
 		TEST(what_fails_leaves_the_file_of_before),
 		TEST(without_a_descriptor_the_file_of_before_stays),
+		TEST(other_files_stay),
 		TEST(a_pipe_is_written_in_place_by_both),
 		TEST(a_link_is_followed_only_where_the_user_named_it),
 		TEST(a_device_is_written_in_place),

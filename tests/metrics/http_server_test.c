@@ -221,34 +221,6 @@ static void a_slow_client_is_closed(void **state)
 	assert_int_equal(atomic_load(&nr_answers), 0);
 }
 
-/* Connects as many clients as there are places, each few from an address of their own. */
-static void take_all_places(int *fds)
-{
-	char from[16];
-
-	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++) {
-		snprintf(from, sizeof(from), "127.0.0.%" PRIu32, 1 + i / HTTP_SERVER_PER_ADDRESS);
-		fds[i] = dial(from);
-	}
-}
-
-static void an_address_has_its_part_of_the_places(void **state)
-{
-	int fds[HTTP_SERVER_PER_ADDRESS];
-	char text[HEAD_MAX];
-
-	(void)state;
-	for (uint32_t i = 0; i < HTTP_SERVER_PER_ADDRESS; i++)
-		fds[i] = dial(FIRST_ADDRESS);
-	assert_string_equal(read_all(dial(FIRST_ADDRESS), text), "");
-	int fd = dial("127.0.0.2");
-
-	say(fd, "GET /accept HTTP/1.1\r\nHost: x\r\nAccept: second\r\n\r\n");
-	assert_non_null(strstr(read_all(fd, text), "second"));
-	for (uint32_t i = 0; i < HTTP_SERVER_PER_ADDRESS; i++)
-		close(fds[i]);
-}
-
 /* All places are taken by clients who say nothing, and nobody of them leaves. */
 static void silent_clients_do_not_keep_their_places(void **state)
 {
@@ -258,8 +230,9 @@ static void silent_clients_do_not_keep_their_places(void **state)
 	(void)state;
 	http_server_stop(server);
 	start(UINT32_MAX);
-	take_all_places(fds);
-	int fd = dial("127.0.0.99");
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
+		fds[i] = dial(FIRST_ADDRESS);
+	int fd = dial(FIRST_ADDRESS);
 
 	say(fd, "GET /accept HTTP/1.1\r\nHost: x\r\nAccept: another\r\n\r\n");
 	assert_non_null(strstr(read_all(fd, text), "another"));
@@ -322,8 +295,6 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_request_has_a_size, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_slow_client_is_closed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_address_has_its_part_of_the_places, set_up,
-						tear_down),
 		cmocka_unit_test_setup_teardown(silent_clients_do_not_keep_their_places, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_taken_port_is_an_error, set_up, tear_down),

@@ -83,6 +83,20 @@ def _text(name: str) -> bytes:
     return name.encode("utf-8", "replace")
 
 
+def _code_of(function: Any) -> Any:
+    """The code that a call runs in the end, or None: of what is wrapped, partial, static or of a class."""
+    while True:
+        inner = (
+            getattr(function, "__wrapped__", None)
+            or (function.func if isinstance(function, functools.partial) else None)
+            or (function.__func__ if isinstance(function, (staticmethod, classmethod)) else None)
+        )
+        if inner is None:
+            break
+        function = inner
+    return getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+
+
 class range:
     """A range of this name in the calling thread, as NVTX's: a context manager, or a decorator of a function.
 
@@ -102,9 +116,11 @@ class range:
         _guest().range_pop()
 
     def __call__(self, function: _Function) -> _Function:
-        code = getattr(function, "__code__", None)
+        code = _code_of(function)
+        if not callable(function):
+            raise TypeError(f"flamegrid.range cannot decorate {function!r}, which is no function")
         if code is not None and code.co_flags & _GENERATOR_OR_COROUTINE:
-            raise TypeError(f"flamegrid.range cannot decorate the generator or coroutine {function.__qualname__}")
+            raise TypeError(f"flamegrid.range cannot decorate the generator or coroutine {function!r}")
 
         @functools.wraps(function)
         def in_range(*arguments: Any, **options: Any) -> Any:

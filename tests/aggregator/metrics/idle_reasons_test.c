@@ -95,6 +95,43 @@ static void gaps_count_once_when_they_are_settled(void **state)
 	assert_sums(55000, 30000, 15000, 60000 + 4999799000 + 3999700000);
 }
 
+/* CUPTI tells of a kernel at its end: until then gaps of other streams may be none. */
+static void gaps_wait_for_what_was_launched_before(void **state)
+{
+	const struct launch_record launch = {
+		.time_ns = 1, .correlation_id = 1u << 20, .stack_id = 1, .tid = 7, .window = 1};
+	const struct gpu_record record = {.start_ns = 1000000000,
+					  .end_ns = 1000000000 + 20 * SECOND_US * 1000,
+					  .correlation_id = launch.correlation_id,
+					  .window = 1,
+					  .context_id = 1};
+	struct message events = {.type = MESSAGE_EVENTS,
+				 .events = {.process_id = 1,
+					    .clock_offset_ns = IDLE_LIFE_OFFSET_NS,
+					    .clock_valid = 1,
+					    .nr_launches = 1,
+					    .launches = &launch}};
+
+	(void)state;
+	idle_life_samples(1, (struct host_sample[]){idle_life_wait(7, 100, 20 * SECOND_US)}, 1);
+	idle_life_add(events);
+	for (uint64_t second = 0; second < 18; second += 2) {
+		const struct idle_life_kernel kernel = {second * SECOND_US,
+							second * SECOND_US + 100, 7};
+
+		idle_life_kernels(1, &kernel, 1);
+		look_at_each();
+		assert_sums(0, 0, 0, 0);
+	}
+	events.events.nr_launches = 0;
+	events.events.nr_gpu = 1;
+	events.events.gpu = &record;
+	idle_life_add(events);
+	look_at_each();
+	look(true);
+	assert_sums(0, 0, 0, 0);
+}
+
 static void a_gpu_that_nobody_knows_has_none(void **state)
 {
 	(void)state;
@@ -177,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(gaps_count_once_when_they_are_settled),
+		TEST(gaps_wait_for_what_was_launched_before),
 		TEST(a_gpu_that_nobody_knows_has_none),
 		TEST(they_add_up_to_the_report),
 	};
