@@ -194,3 +194,11 @@ int profile_each_total(const struct profile *profile,
 {
 	return profile_totals_each(&profile->totals, profile->collection->totals, take, context);
 }
+
+bool profile_is_damaged(const struct profile *profile)
+{
+	for (uint32_t i = 0; i < profile->nr_notes; i++)
+		if (profile->notes[i].kind == STORE_NOTE_DAMAGED)
+			return true;
+	return false;
+}

@@ -47,6 +47,9 @@ struct profile {
 int profile_load(const char *path, struct profile **profile, char **error);
 void profile_destroy(struct profile *profile); /* accepts NULL */
 
+/* Returns whether anything of it was damaged. What a node has not sent is no damage. */
+bool profile_is_damaged(const struct profile *profile);
+
 /* Gives each total of GPU work to take(), as long as that returns 0. A key may come several times; its total is their
  * sum. Returns what take() did; -EPROTO: the profile is damaged; or -ENOMEM. */
 int profile_each_total(const struct profile *profile,

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """`flamegrid export` against a server that keeps its contract (clickhouse_front.py): sums stay exact, whatever fails."""
+import fcntl
 import os
 import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import threading
 
@@ -81,6 +83,38 @@ def is_damaged(test, one, other, both):
     looks("the part is lost", 1, "is one of its files missing", both, 1)
     shutil.copy(os.path.join(other, "profile.db"), part)
     looks("the part is there again", 0, "", both, 0)
+
+
+def is_behind(test, one, both):
+    """A node of a live profile has left out sums of its round (a note of the store): that is no damage."""
+    front = Front(ModelEngine())
+    target, here = test.target(front.url), test.path("behind")
+
+    def looks(what, profile, is_live, code, words, exported, tells=None):
+        place(test, profile, "behind")
+        store = os.path.join(here, "profile.db")
+        with sqlite3.connect(store) as database:
+            database.execute("INSERT INTO meta SELECT 'unsent ' || lower(hex(writer)), 'n1 (2.00 % of its GPU time)' FROM writers")
+            if tells:
+                database.execute(tells)
+            if is_live:
+                database.execute("UPDATE writers SET closed = 0")
+        database.close()
+        with open(store, "r+b") as writer:
+            if is_live:  # store_life_begin()
+                fcntl.fcntl(writer, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 1 << 60, 1, 0))
+            done = test.export(here, target)
+        test.check(what, done.returncode == code and (words in done.stderr if words else "work" not in done.stderr),
+                   (done.returncode, done.stderr))
+        exact(test, what, front, exported)
+
+    looks("a live profile with unsent sums is exported", one, True, 0, "rows exported", one)
+    looks("it has grown", both, True, 0, "rows exported", both)
+    looks("a round of it has less: its work waits", one, True, 0, "", both)
+    looks("the next round has all", both, True, 0, "", both)
+    looks("one that has ended with less says so", one, False, 1, "so its work is not exported: INCOMPLETE", both)
+    looks("damage is told beside what was not sent", both, True, 1, "what is sound is exported: INCOMPLETE", both,
+          "INSERT INTO meta VALUES ('damaged x', 'n2 (all of it)')")
 
 
 def refuses(test, one, other, front):
@@ -311,6 +345,7 @@ def main():
     front = grows_and_shrinks(test, one, both)
     refuses(test, one, other, front)
     is_damaged(test, one, other, both)
+    is_behind(test, one, both)
     is_counted_once(test, one, other, both)
     for without_tokens in (False, True):
         fails_and_repeats(test, one, both, without_tokens)
