@@ -223,8 +223,9 @@ int export_rows_fill(struct export_journal *journal, const struct report_view *v
 	if (!status && kind == EXPORT_CLICKHOUSE)
 		status = add_losses(&filling);
 	if (!status)
-		status = export_journal_end(journal, profile_is_damaged(view->profile), only_grows,
-					    rows, fell, error);
+		status = export_journal_end(journal,
+					    profile_has_note(view->profile, STORE_NOTE_DAMAGED),
+					    only_grows, rows, fell, error);
 	export_places_destroy(filling.places);
 	free(filling.hashes);
 	return status;

@@ -135,7 +135,7 @@ static int explain_damage(struct exporting *exporting, const struct report_view 
 /* Returns whether nodes have not sent all, and will: a later round brings what this one left out. */
 static bool is_behind(const struct profile *profile)
 {
-	return profile->written && profile->nr_notes > 0;
+	return profile->written && profile_has_note(profile, STORE_NOTE_UNSENT);
 }
 
 /* Makes batches of the round, and delivers each. */
@@ -190,7 +190,7 @@ static int deliver_view(struct exporting *exporting, const struct report_view *v
 		status = deliver_rows(exporting, view);
 	exporting->result->waiting = rows - (exporting->result->rows - before);
 	free(user);
-	const bool is_damaged = profile_is_damaged(view->profile);
+	const bool is_damaged = profile_has_note(view->profile, STORE_NOTE_DAMAGED);
 	if (!status && (is_damaged || (fell && !is_behind(view->profile))))
 		status = explain_damage(exporting, view, fell);
 	return status;

@@ -94,14 +94,15 @@ static int by_writer(const void *a, const void *b)
 	return order ? order : (x->profile > y->profile) - (x->profile < y->profile);
 }
 
-/* Whether candidate is no better than best, which has all that it has. */
+/* Whether candidate is no better than best, which has all that it has. Of copies that came equally far the later one
+ * knows that its end found no room. */
 static bool is_worse(const struct merge_candidate *candidate, const struct merge_candidate *best)
 {
 	if (!has_all(candidate, best))
 		return true;
 	for (uint32_t kind = 0; kind < STORE_NOTE_KINDS; kind++)
 		if (best->lacks[kind] != candidate->lacks[kind])
-			return candidate->lacks[kind];
+			return (kind == STORE_NOTE_FULL) != candidate->lacks[kind];
 	return best->closed || !candidate->closed;
 }
 

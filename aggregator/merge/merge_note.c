@@ -62,6 +62,23 @@ static void set_key(struct store_note *note, const struct merge_source *source,
 		snprintf(note->key, sizeof(note->key), "%s", name);
 }
 
+/* Puts the node before a note that the store of one node wrote itself. Of a job's the note stays as it is. */
+static void name_node(struct store_note *note, struct database *database)
+{
+	char name[NAME_SIZE], text[STORE_NOTE_SIZE];
+	int64_t nr_hosts = 0, is_own = 0;
+
+	if (note->kind != STORE_NOTE_FULL ||
+	    database_query_number(database, "SELECT count(*) FROM hosts", &nr_hosts) ||
+	    database_query_number(database, "SELECT count(*) FROM meta WHERE key = 'full'",
+				  &is_own) ||
+	    nr_hosts != 1 || !is_own || store_note_node(database, name, sizeof(name)) || !*name)
+		return;
+	strcpy(text, note->text);
+	snprintf(note->text, sizeof(note->text), "%s: %.*s", name,
+		 (int)(sizeof(note->text) - NAME_SIZE - 2), text);
+}
+
 int merge_notes_add(struct merge_notes *notes, uint32_t profile, const struct merge_source *source,
 		    struct database *database)
 {
@@ -70,8 +87,10 @@ int merge_notes_add(struct merge_notes *notes, uint32_t profile, const struct me
 	char name[NAME_SIZE];
 	int error = store_note_read(database, &read, &nr_read);
 
-	for (uint32_t i = 0; i < nr_read && !error; i++)
+	for (uint32_t i = 0; i < nr_read && !error; i++) {
+		name_node(&read[i], database);
 		error = add(notes, profile, &read[i]);
+	}
 	free(read);
 	if (error || !source->nr_lost)
 		return error;
@@ -118,12 +137,12 @@ void merge_notes_mark(const struct merge_notes *notes, struct merge_choice *choi
 				choice->candidates[k].lacks[notes->notes[i].note.kind] = true;
 }
 
-/* Whether this candidate, which is chosen, does not lack what the note tells of. What was not sent is of one round
- * alone: another copy has a note of its own. */
+/* Whether this candidate, which is chosen, does not lack what the note tells of. What was not sent, or found no room,
+ * is of one copy alone: another copy has a note of its own. */
 static bool has_it(const struct merge_candidate *candidate, const struct merge_note *note)
 {
 	return !candidate->lacks[note->note.kind] ||
-	       (note->note.kind == STORE_NOTE_UNSENT && candidate->profile != note->profile);
+	       (note->note.kind != STORE_NOTE_DAMAGED && candidate->profile != note->profile);
 }
 
 /* Whether the merged profile has the same part from a profile that has all of it. */

@@ -169,7 +169,7 @@ int store_life_left(struct database *database, enum store_life life)
 int store_life_full(struct database *database, uint64_t launches, uint64_t records,
 		    uint64_t bytes_max)
 {
-	char sql[STORE_LIFE_FULL_SIZE + 128], why[48] = "its disk was full";
+	char sql[320], why[48] = "its disk was full";
 
 	if (!launches && !records)
 		return database_execute(database, "DELETE FROM meta WHERE key = 'full'");
@@ -181,13 +181,6 @@ int store_life_full(struct database *database, uint64_t launches, uint64_t recor
 		 " launches and %" PRIu64 " GPU records of the end found no room (%s)')",
 		 launches, records, why);
 	return database_execute(database, sql);
-}
-
-int store_life_read_full(struct database *database, char text[STORE_LIFE_FULL_SIZE])
-{
-	return database_query_text(database,
-				   "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'full'", text,
-				   STORE_LIFE_FULL_SIZE);
 }
 
 int store_life_writers(struct database *database, int64_t *nr_writers, int64_t *nr_open)

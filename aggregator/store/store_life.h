@@ -56,15 +56,10 @@ int store_life_expect(struct database *database, uint32_t nr_nodes);
  * or the database's error. */
 int store_life_unite(struct database *database);
 
-#define STORE_LIFE_FULL_SIZE 192u
-
 /* Keeps that at least so many launches and GPU records of the store's end found no room, with the bound in bytes, if
- * there is one; all 0: none did, which a writer says when it begins. 0 or the database's error. */
+ * there is one (STORE_NOTE_FULL); all 0: none did, which a writer says when it begins. 0 or the database's error. */
 int store_life_full(struct database *database, uint64_t launches, uint64_t records,
 		    uint64_t bytes_max);
-
-/* Reads what store_life_full() kept, as the words of a report; "": nothing. 0 or the database's error. */
-int store_life_read_full(struct database *database, char text[STORE_LIFE_FULL_SIZE]);
 
 /* Reads the state and the number of nodes (0: not known). 0 or the database's error. */
 int store_life_read(struct database *database, enum store_life *life, int32_t *nr_nodes);

@@ -12,6 +12,12 @@
 	"SELECT CAST(substr(key, 1 + length('" prefix "')) AS BLOB),"                              \
 	" CAST(value AS BLOB) FROM meta"                                                           \
 	" WHERE substr(key, 1, length('" prefix "')) = '" prefix "' ORDER BY key LIMIT " NOTES_MAX
+/* The store of one writer has the key alone. */
+#define READ_FULL                                                                                  \
+	"SELECT CASE key WHEN 'full' THEN CAST((SELECT lower(hex(min(writer))) FROM writers"       \
+	" HAVING count(*) = 1) AS BLOB) ELSE CAST(substr(key, 6) AS BLOB) END,"                    \
+	" CAST(value AS BLOB) FROM meta"                                                           \
+	" WHERE key = 'full' OR substr(key, 1, 5) = 'full ' ORDER BY key LIMIT " NOTES_MAX
 #define WRITE(prefix)                                                                              \
 	"INSERT INTO meta VALUES ('" prefix "' || CAST(?1 AS TEXT), CAST(?2 AS TEXT))"             \
 	" ON CONFLICT DO UPDATE SET value = min(value, excluded.value)"
@@ -21,6 +27,7 @@ static const struct {
 } commands[STORE_NOTE_KINDS] = {
 	[STORE_NOTE_DAMAGED] = {READ("damaged "), WRITE("damaged ")},
 	[STORE_NOTE_UNSENT] = {READ("unsent "), WRITE("unsent ")},
+	[STORE_NOTE_FULL] = {READ_FULL, WRITE("full ")},
 };
 
 struct reading {

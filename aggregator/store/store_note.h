@@ -15,13 +15,15 @@ enum store_note_kind {
 	STORE_NOTE_DAMAGED, /* it was damaged when several profiles were put into one */
 	/* It is sound, but a node's round without its lightest totals (heavy_totals.h). A later round may have them. */
 	STORE_NOTE_UNSENT,
+	STORE_NOTE_FULL, /* the end of what the writer got found no room (store_life_full()) */
 	STORE_NOTE_KINDS,
 };
 
 struct store_note {
 	enum store_note_kind kind;
 	char key[STORE_NOTE_SIZE];
-	char text[STORE_NOTE_SIZE]; /* "node07 (3 of 214 pages)": part and amount */
+	/* "node07 (3 of 214 pages)": part and amount; of STORE_NOTE_FULL words of a report */
+	char text[STORE_NOTE_SIZE];
 };
 
 /* Makes the key of a writer's part. */

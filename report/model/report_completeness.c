@@ -319,10 +319,7 @@ static void write_parts(FILE *out, const struct judge *judge, enum store_note_ki
 	const uint32_t count = count_parts(judge, kind);
 	uint32_t nr = 0;
 
-	report_fault_write_share(out, count, 0, "parts");
-	fprintf(out, " of the profile %s ", count == 1 ? "was" : "were");
-	report_fault_write_lack(kind, count == 1, judge->profile->written, out);
-	fputs(": ", out);
+	report_fault_write_lack(kind, count, judge->profile->written, out);
 	for (uint32_t i = 0; i < judge->profile->nr_notes && nr < REPORT_FAULT_PLACES; i++)
 		if (judge->profile->notes[i].kind == kind)
 			fprintf(out, "%s%s", nr++ ? ", " : "",
@@ -357,10 +354,6 @@ static bool write_faults(FILE *out, const struct judge *judge)
 			fputs(" (of the job and of its nodes) ended without closing its part", out);
 		} else
 			fputs("its aggregator ended without closing it", out);
-	}
-	if (*profile->full) {
-		begin_fault(out, &any);
-		fputs(profile->full, out);
 	}
 	write_lacks(out, judge, &any);
 	if (judge->has_nodes_missing) {

@@ -36,12 +36,16 @@ int report_fault_add_rank(struct report_fault_place *place, int32_t rank)
 	return rank < 0 ? 0 : array_append(&place->ranks, &place->nr_ranks, &rank, sizeof(rank));
 }
 
-void report_fault_write_lack(enum store_note_kind kind, bool is_one, bool is_live, FILE *out)
+void report_fault_write_lack(enum store_note_kind kind, uint32_t count, bool is_live, FILE *out)
 {
+	if (kind == STORE_NOTE_FULL)
+		return;
+	report_fault_write_share(out, count, 0, "parts");
+	fprintf(out, " of the profile %s ", count == 1 ? "was" : "were");
 	if (kind == STORE_NOTE_DAMAGED)
-		fprintf(out, "damaged, and what %s held is missing", is_one ? "it" : "they");
+		fprintf(out, "damaged, and what %s held is missing: ", count == 1 ? "it" : "they");
 	else
-		fprintf(out, "too large to be sent at once, and the rest %s",
+		fprintf(out, "too large to be sent at once, and the rest %s: ",
 			is_live ? "comes later" : "is missing");
 }
 

@@ -54,8 +54,9 @@ void report_fault_write_share(FILE *out, uint64_t count, uint64_t of, const char
 /* Writes " has not been heard of for 63 s, …" of such nodes. There is one at least. */
 void report_fault_write_silence(const struct report_fault *fault, uint64_t read_ns, FILE *out);
 
-/* Writes what a part of the profile, or parts of it, with a note of this kind lack. is_live: more may come. */
-void report_fault_write_lack(enum store_note_kind kind, bool is_one, bool is_live, FILE *out);
+/* Begins a list of the parts of the profile, count of them, with a note of this kind: writes what they lack, if the
+ * notes do not say so. is_live: more may come. */
+void report_fault_write_lack(enum store_note_kind kind, uint32_t count, bool is_live, FILE *out);
 
 /* Writes the local date and time: "2026-11-22 12:01:07". */
 void report_fault_write_time(uint64_t time_ns, FILE *out);

@@ -210,6 +210,8 @@ static int note_lacks(const struct profile *profile, struct report_names *names,
 	int error = 0;
 
 	for (uint32_t i = 0; i < profile->nr_notes && !error; i++) {
+		if (profile->notes[i].kind == STORE_NOTE_FULL)
+			continue; /* the verdict has its words */
 		char text[STORE_NOTE_SIZE + MISSING_TEXT_SIZE];
 
 		snprintf(text, sizeof(text), "a part of this profile was %s: %s",

@@ -58,7 +58,9 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 	if (!error)
 		error = store_note_read(database, &profile->notes, &profile->nr_notes);
 	if (!error)
-		error = profile_idle_load(database, profile->collection, profile->nr_notes > 0,
+		error = profile_idle_load(database, profile->collection,
+					  profile_has_note(profile, STORE_NOTE_DAMAGED) ||
+						  profile_has_note(profile, STORE_NOTE_UNSENT),
 					  &profile->idle, &profile->idle_left_out);
 	if (!error)
 		error = store_placement_read(database, profile->collection);
@@ -72,8 +74,6 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = profile_collectives_splits(database, &profile->splits);
 	if (!error)
 		error = load_title(database, &profile->title);
-	if (!error)
-		error = store_life_read_full(database, profile->full);
 	if (!error)
 		error = store_timeline_read(database, profile->timeline_id, &profile->has_timeline);
 	if (!error)
@@ -195,10 +195,10 @@ int profile_each_total(const struct profile *profile,
 	return profile_totals_each(&profile->totals, profile->collection->totals, take, context);
 }
 
-bool profile_is_damaged(const struct profile *profile)
+bool profile_has_note(const struct profile *profile, enum store_note_kind kind)
 {
 	for (uint32_t i = 0; i < profile->nr_notes; i++)
-		if (profile->notes[i].kind == STORE_NOTE_DAMAGED)
+		if (profile->notes[i].kind == kind)
 			return true;
 	return false;
 }

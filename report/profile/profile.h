@@ -23,7 +23,6 @@ struct profile {
 	char *title;                     /* NULL: none */
 	bool written;                    /* a process is writing it, so more may come */
 	uint64_t read_ns;                /* CLOCK_REALTIME, when it was loaded */
-	char full[STORE_LIFE_FULL_SIZE]; /* of store_life_read_full() */
 	bool abandoned; /* no process is writing it, and the last writer did not close it */
 	int64_t nr_writers, nr_open; /* of store_life_writers() */
 	int32_t nr_nodes;            /* nodes that were to take part; 0: not known */
@@ -47,8 +46,8 @@ struct profile {
 int profile_load(const char *path, struct profile **profile, char **error);
 void profile_destroy(struct profile *profile); /* accepts NULL */
 
-/* Returns whether anything of it was damaged. What a node has not sent is no damage. */
-bool profile_is_damaged(const struct profile *profile);
+/* Returns whether it has a note of this kind. */
+bool profile_has_note(const struct profile *profile, enum store_note_kind kind);
 
 /* Gives each total of GPU work to take(), as long as that returns 0. A key may come several times; its total is their
  * sum. Returns what take() did; -EPROTO: the profile is damaged; or -ENOMEM. */

@@ -293,6 +293,49 @@ static void notes_stay_of_what_the_merged_profile_lacks(void **state)
 	expect_notes(NOTE("damaged", "one page"), NOTE("unsent", "1 %"), "0:one page;");
 }
 
+#define FULL(text) "INSERT INTO meta VALUES ('full', '" text "')"
+
+static void what_found_no_room_goes_with_the_copy_that_counts(void **state)
+{
+	(void)state;
+	expect_notes(FULL("9 lost"), NO_NOTE, "2:node01: 9 lost;");
+	expect_notes(FULL("9 lost"), FULL("7 lost"), "2:node01: 9 lost;");
+	/* the writer went on, and had room */
+	expect_notes(NO_NOTE, FULL("7 lost"), "");
+	expect_notes(FULL("9 lost"), NOTE("damaged", "one page"), "2:node01: 9 lost;");
+}
+
+/* The note comes at the end, when nothing more is stored. */
+static void of_copies_that_came_equally_far_the_one_with_the_note_counts(void **state)
+{
+	struct paths paths = paths_make();
+
+	(void)state;
+	merge_fixture_write(paths.one, 1, 5);
+	merge_fixture_write(paths.two, 4, 6);
+	change(paths.one, FULL("9 lost"));
+	merge_fixture_merge((const char *[]){paths.one, paths.two}, 2, paths.merged);
+	char *all = merge_fixture_dump(paths.merged);
+	assert_non_null(strstr(all, "node01: 9 lost"));
+
+	/* a merged profile that is merged again, with its earlier copy and with both inputs */
+	const char *const orders[][3] = {{paths.merged, paths.one, paths.two},
+					 {paths.one, paths.two, paths.merged}};
+	for (int i = 0; i < 2; i++) {
+		char *again_path = merge_fixture_path("again.db");
+
+		merge_fixture_merge(orders[i], 3, again_path);
+		char *again = merge_fixture_dump(again_path);
+		assert_string_equal(again, all);
+		change(paths.one, "DELETE FROM meta WHERE key = 'full'");
+		free(again);
+		unlink(again_path);
+		free(again_path);
+	}
+	free(all);
+	paths_free(&paths);
+}
+
 static void two_continuations_of_a_copy_are_refused(void **state)
 {
 	struct paths paths = paths_make();
@@ -416,6 +459,8 @@ int main(void)
 		cmocka_unit_test(telemetry_is_merged_in_any_order_and_twice),
 		cmocka_unit_test(the_copy_that_came_further_counts),
 		cmocka_unit_test(notes_stay_of_what_the_merged_profile_lacks),
+		cmocka_unit_test(what_found_no_room_goes_with_the_copy_that_counts),
+		cmocka_unit_test(of_copies_that_came_equally_far_the_one_with_the_note_counts),
 		cmocka_unit_test(two_continuations_of_a_copy_are_refused),
 		cmocka_unit_test(what_is_no_profile_is_refused_by_name),
 		cmocka_unit_test(a_file_that_exists_is_left_alone),

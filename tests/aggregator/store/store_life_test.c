@@ -200,7 +200,14 @@ static void assert_full(const char *expected)
 	struct profile *profile;
 
 	assert_int_equal(profile_load(path, &profile, NULL), 0);
-	assert_string_equal(profile->full, expected);
+	assert_int_equal(profile->nr_notes, *expected != '\0');
+	if (profile->nr_notes) {
+		uint8_t writer[STORE_WRITER_SIZE];
+
+		assert_int_equal(profile->notes->kind, STORE_NOTE_FULL);
+		assert_string_equal(profile->notes->text, expected);
+		assert_true(store_note_writer(profile->notes, writer));
+	}
 	profile_destroy(profile);
 }
 

@@ -372,13 +372,27 @@ static void an_aggregator_that_died_is_said(void **state)
 
 static void what_found_no_room_is_counted_and_its_reason_named(void **state)
 {
+	struct store_note notes[] = {
+		{.kind = STORE_NOTE_FULL,
+		 .key = "01",
+		 .text = "at least 7 launches and 5 GPU records of the end found no room "
+			 "(--max-size 1)"},
+		{.kind = STORE_NOTE_FULL, .key = "02", .text = "node07: at least 1 launch"},
+	};
+
 	(void)state;
 	add_agent(1, 1)->ended = true;
-	snprintf(report_fixture.profile.full, sizeof(report_fixture.profile.full), "%s",
-		 "at least 7 launches and 5 GPU records of the end found no room (--max-size 1)");
+	report_fixture.profile.notes = notes;
+	report_fixture.profile.nr_notes = 1;
 	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: at least 7 launches and 5 GPU records of "
 					  "the end found no room (--max-size 1)");
-	report_fixture.profile.full[0] = '\0';
+	report_fixture.profile.nr_notes = 2;
+	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: at least 7 launches and 5 GPU records of "
+					  "the end found no room (--max-size 1), node07: at least "
+					  "1 launch");
+	assert_int_equal(report_fixture.tree->nr_notices, 0);
+	report_fixture.profile.notes = NULL;
+	report_fixture.profile.nr_notes = 0;
 }
 
 static void accounts_that_do_not_close_are_incomplete(void **state)
