@@ -128,9 +128,7 @@ static int find_output(struct run *run)
 /* Returns whether each node of the step keeps a profile of its own. */
 static bool folds_on_nodes(const struct run *run)
 {
-	return run->options.aggregate == RUN_AGGREGATE_NODE ||
-	       (run->options.aggregate == RUN_AGGREGATE_AUTO &&
-		run->step.nr_nodes > RUN_AGGREGATE_NODES);
+	return run_options_fold_on_nodes(&run->options, run->step.nr_nodes);
 }
 
 /* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */

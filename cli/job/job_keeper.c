@@ -148,7 +148,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.raw_samples = process->options->raw_samples,
 		.bytes_max = process->options->bytes_max,
 		.timeline = process->options->timeline,
-		.pages_path = process->options->folds_on_nodes ? pages_path : NULL,
+		.pages_path = pages_path,
 	};
 	int r = output_dir_file(&process->output, process->store_name, store_path);
 

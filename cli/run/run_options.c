@@ -275,3 +275,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	options->command = argv + optind;
 	return OPTION_LINE_GO;
 }
+
+bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes)
+{
+	return options->aggregate == RUN_AGGREGATE_NODE ||
+	       (options->aggregate == RUN_AGGREGATE_AUTO && nr_nodes > RUN_AGGREGATE_NODES);
+}

@@ -3,6 +3,7 @@
 #define RUN_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "capture_options.h"
@@ -57,6 +58,10 @@ int run_options_check_config(struct run_options *options, char **error);
  * but for defaults. A configuration that cannot be used is ignored after a warning; with --strict on the command line
  * it is an error. OPTION_LINE_GO (option_line.h); otherwise the exit status, after all messages. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
+
+/* Returns whether each node of a step keeps a profile of its own. All nodes decide by what they all know, before
+ * anything is sent: options that are the same everywhere, and the number of nodes, or JOB_STEP_UNKNOWN. */
+bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes);
 
 /* Takes --timeline TIME|all, for an option_target; context is a struct event_log_options. */
 int run_options_take_timeline(void *context, const char *name, const char *value, char **error);

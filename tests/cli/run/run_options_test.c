@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cli/base/job_step.h"
 #include "cli/run/run_options.h"
 #include "options/option_line.h"
 
@@ -149,6 +150,40 @@ static void a_faulty_configuration_is_a_warning_and_with_strict_an_error(void **
 	assert_int_equal(logged, LOG_LEVEL_ERROR);
 }
 
+/* The number of nodes alone decides, and the same everywhere: a node that comes late decides as the first one did. */
+static void nodes_fold_by_their_number_unless_the_option_says_how(void **state)
+{
+	static struct run_options options;
+	const struct {
+		const char *word; /* NULL: no option */
+		int32_t nr_nodes;
+		bool folds;
+	} cases[] = {
+		{NULL, JOB_STEP_UNKNOWN, false},
+		{NULL, 1, false},
+		{NULL, 32, false},
+		{NULL, 33, true},
+		{NULL, 10000, true},
+		{"auto", 32, false},
+		{"auto", 33, true},
+		{"central", 33, false},
+		{"central", 10000, false},
+		{"node", JOB_STEP_UNKNOWN, true},
+		{"node", 1, true},
+	};
+
+	(void)state;
+	assert_int_equal(truncate(config_path, 0), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *const with[] = {"run", "--aggregate", cases[i].word, "true", NULL};
+		const char *const without[] = {"run", "true", NULL};
+
+		assert_int_equal(parse(&options, cases[i].word ? with : without), OPTION_LINE_GO);
+		assert_int_equal(run_options_fold_on_nodes(&options, cases[i].nr_nodes),
+				 cases[i].folds);
+	}
+}
+
 static int remove_config(void **state)
 {
 	(void)state;
@@ -162,6 +197,7 @@ int main(void)
 		cmocka_unit_test(
 			a_value_where_there_is_none_and_none_where_there_is_one_are_refused),
 		cmocka_unit_test(the_command_line_goes_before_the_configuration),
+		cmocka_unit_test(nodes_fold_by_their_number_unless_the_option_says_how),
 		cmocka_unit_test(a_faulty_configuration_is_a_warning_and_with_strict_an_error),
 	};
 	int fd = mkstemp(config_path);

@@ -82,6 +82,18 @@ same_lines "both ways give the same percentiles" "$scratch/node.times" "$scratch
 went_well "rank 0 says how it went" "$scratch/err.0" "$scratch/central"
 same "nothing stays on the nodes" "$(ls "$scratch/spool" "$XDG_RUNTIME_DIR")" "$(printf '%s:\n\n%s:' "$XDG_RUNTIME_DIR" "$scratch/spool")"
 
+# ---- each node goes its own way, whatever rank 0's does: the aggregator takes both
+for way in central node; do
+	rank mixed-$way 0 2 0 --aggregate $way -- $work --launches 500
+	rank mixed-$way 1 2 1 --aggregate $([ $way = node ] && echo central || echo node) -- $work --launches 700
+	await 0 0
+	await 1 0
+	await_keepers
+	is_whole "$scratch/mixed-$way" 0 1
+	check "mixed-$way: nothing lost" "$flamegrid" report "$scratch/mixed-$way" --strict -o /dev/null
+	same "mixed-$way: files" "$(files_of "$scratch/mixed-$way" "$scratch"/err.[01])" "flame.html gpu.ns.folded profile.db"
+done
+
 # ---- a node's rank has ended before rank 0 starts: the node waits for it alone
 for way in node central; do
 	rank early-$way 1 2 1 --aggregate $way -- $work --launches 300
