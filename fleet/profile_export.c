@@ -132,12 +132,6 @@ static int explain_damage(struct exporting *exporting, const struct report_view 
 				      : "is one of its files missing, or an older one?");
 }
 
-/* Returns whether nodes have not sent all, and will: a later round brings what this one left out. */
-static bool is_behind(const struct profile *profile)
-{
-	return profile->written && profile_has_note(profile, STORE_NOTE_UNSENT);
-}
-
 /* Makes batches of the round, and delivers each. */
 static int deliver_round(struct exporting *exporting, struct export_maker *maker)
 {
@@ -190,8 +184,7 @@ static int deliver_view(struct exporting *exporting, const struct report_view *v
 		status = deliver_rows(exporting, view);
 	exporting->result->waiting = rows - (exporting->result->rows - before);
 	free(user);
-	const bool is_damaged = profile_has_note(view->profile, STORE_NOTE_DAMAGED);
-	if (!status && (is_damaged || (fell && !is_behind(view->profile))))
+	if (!status && (fell || profile_has_note(view->profile, STORE_NOTE_DAMAGED)))
 		status = explain_damage(exporting, view, fell);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* Which of several profiles tells the newest of each writer. What a writer has written only grows, so the profile with
  * the higher positions has all that the others have, with two exceptions, of which notes tell (store_note.h). It may be
- * damaged. And it may be a node's round without its lightest totals, which an earlier and smaller round still had: then
- * the newer sums of the heavy ones are taken, and the light ones are missing. Used by one thread. */
+ * damaged. And it may be a node's round whose lightest totals are merged, which an earlier and smaller round had one by
+ * one: then the newer sums are taken. Used by one thread. */
 #ifndef MERGE_CHOICE_H
 #define MERGE_CHOICE_H
 

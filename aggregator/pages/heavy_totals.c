@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/core/fold_limit.h"
 #include "aggregator/core/fold_table.h"
 #include "aggregator/store/block_code.h"
 #include "aggregator/store/store_note.h"
@@ -30,7 +31,9 @@ struct heavy_amount {
 /* The rows of one kind, heaviest first. */
 struct heavy_rows {
 	struct fold_table *table; /* owns */
-	struct fold_row *rows;    /* owns; what each has beside its sums is the table's */
+	struct fold_table *light; /* owns; the sums of the rows that are not kept */
+	/* owns; what each has beside its sums is the tables'; later the kept ones, and those of `light` */
+	struct fold_row *rows;
 	uint32_t count, kept;
 	struct heavy_amount ns;     /* of GPU work, or of samples */
 	struct heavy_amount others; /* records of other planes, some of which have no time */
@@ -101,6 +104,29 @@ static void add_up(struct heavy_rows *heavy, enum store_totals_kind kind)
 	}
 }
 
+/* So a process's sums by device and kind stay whole. Of copies the direction is kept, too. */
+static int merge_light(struct heavy_rows *heavy)
+{
+	uint32_t nr_light;
+	int error = 0;
+
+	heavy->light = fold_table_create();
+	if (!heavy->light)
+		return -ENOMEM;
+	for (uint32_t i = heavy->kept; i < heavy->count && !error; i++) {
+		struct fold_row row = heavy->rows[i];
+
+		row.key = fold_limit_merged(&heavy->rows[i].key);
+		row.key.copy_kind = heavy->rows[i].key.copy_kind;
+		error = fold_table_join(heavy->light, &row);
+	}
+	const struct fold_row *light = fold_table_rows(heavy->light, &nr_light);
+	for (uint32_t i = 0; i < nr_light; i++) /* there are no more of them */
+		heavy->rows[heavy->kept + i] = light[i];
+	heavy->count = heavy->kept + nr_light;
+	return error;
+}
+
 /* Rounded up: what is left out is never nothing. */
 static void say_left(FILE *out, const struct heavy_amount *amount, const char *what, bool *any)
 {
@@ -150,7 +176,7 @@ static int write_tables(struct database *database, const uint8_t writer[static S
 	if (!error)
 		error = statement_set_init(&set, database, store_totals_commands);
 	for (uint32_t kind = 0; kind < STORE_TOTALS_KINDS && !error; kind++)
-		error = store_totals_append(&set, &code, kind, heavy[kind].rows, heavy[kind].kept);
+		error = store_totals_append(&set, &code, kind, heavy[kind].rows, heavy[kind].count);
 	statement_set_fini(&set);
 	block_code_fini(&code);
 	return error ? error : write_note(database, writer, heavy);
@@ -170,13 +196,17 @@ int heavy_totals_keep(struct database *database, const uint8_t writer[static STO
 	gpu->kept = gpu->count < max_rows - others ? gpu->count : max_rows - others;
 	samples->kept =
 		samples->count < max_rows - gpu->kept ? samples->count : max_rows - gpu->kept;
-	for (uint32_t kind = 0; kind < STORE_TOTALS_KINDS; kind++)
+	const bool is_all = gpu->kept == gpu->count && samples->kept == samples->count;
+	for (uint32_t kind = 0; kind < STORE_TOTALS_KINDS && !error; kind++) {
 		add_up(&heavy[kind], kind);
-	if (!error && (gpu->kept < gpu->count || samples->kept < samples->count))
+		error = merge_light(&heavy[kind]);
+	}
+	if (!error && !is_all)
 		error = write_tables(database, writer, heavy);
 	for (uint32_t kind = 0; kind < STORE_TOTALS_KINDS; kind++) {
 		free(heavy[kind].rows);
 		fold_table_destroy(heavy[kind].table);
+		fold_table_destroy(heavy[kind].light);
 	}
 	return error;
 }

@@ -1,4 +1,4 @@
-/* Leaves the lightest totals of a profile out of what one connection reads. Used by one thread. */
+/* Merges the lightest totals of a profile in what one connection reads. Used by one thread. */
 #ifndef HEAVY_TOTALS_H
 #define HEAVY_TOTALS_H
 
@@ -15,8 +15,9 @@ bool heavy_totals_in(const char *table); /* returns whether it is one of these *
 
 /* Puts temporary tables before the store's own, until the connection is closed: those of HEAVY_TOTALS_TABLES then have
  * max_rows at most, of GPUs and of samples half each if both have more. These are the ones with the most time; records
- * of other planes than GPU work (proto/record.h) come after all GPU work. `meta` has a note of what the others hold
- * (STORE_NOTE_UNSENT), of this writer. Nothing changes if there are no more rows than that. 0; -ENOMEM; -EPROTO: a
+ * of other planes than GPU work (proto/record.h) come after all GPU work. The others become a few rows without stack,
+ * name, stream and thread, so all sums stay whole. `meta` has a note of what they hold (STORE_NOTE_UNSENT), of this
+ * writer. Nothing changes if there are no more rows than that. 0; -ENOMEM; -EPROTO: a
  * block is damaged; or another error of the database. */
 int heavy_totals_keep(struct database *database, const uint8_t writer[static STORE_WRITER_SIZE],
 		      uint32_t max_rows);

@@ -71,7 +71,7 @@ uint64_t node_profiles_until(const struct node_profiles *profiles, uint64_t unti
  * they like. */
 uint32_t node_profiles_round_ms(const struct node_profiles *profiles);
 
-/* Returns how many bytes a round of one of so many links may have. Then it leaves its lightest totals out
+/* Returns how many bytes a round of one of so many links may have. Then it merges its lightest totals
  * (node-agent/link/page_sender.h), but for the last one. */
 uint64_t node_profiles_round_bytes(uint64_t nr_links);
 

@@ -13,7 +13,7 @@
 
 enum store_note_kind {
 	STORE_NOTE_DAMAGED, /* it was damaged when several profiles were put into one */
-	/* It is sound, but a node's round without its lightest totals (heavy_totals.h). A later round may have them. */
+	/* It is a node's round with merged totals (heavy_totals.h). A later round may have them one by one. */
 	STORE_NOTE_UNSENT,
 	STORE_NOTE_FULL, /* the end of what the writer got found no room (store_life_full()) */
 	STORE_NOTE_KINDS,

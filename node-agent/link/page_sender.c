@@ -174,7 +174,7 @@ static int measure_page(void *context, const struct profile_page *page)
 	return 0;
 }
 
-/* Leaves the lightest totals out, if the round is too large. */
+/* Merges the lightest totals, if the round is too large. */
 static int keep_to(struct page_sender *sender, struct database *database, uint64_t max_bytes)
 {
 	struct page_tables tables;

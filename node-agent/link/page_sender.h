@@ -15,10 +15,10 @@ void page_sender_destroy(struct page_sender *sender);
 void page_sender_forget(struct page_sender *sender);
 
 /* Reads the store at this path, which a thread of this process may be writing, and gives send() the messages of the
- * round. There are none if nothing has changed. If it would be more than max_bytes, the lightest totals are left out,
- * and a note in the profile says how much (heavy_totals.h); all else of the round is sent. 0; 1: it cannot be read so
- * far, because there is none or its writer has locked it, and nothing was sent; the error of send(), which ends the
- * round; -EPROTO: it is no store; -EIO, -ENOMEM. After an error call page_sender_forget(). */
+ * round. There are none if nothing has changed. If it would be more than max_bytes, the lightest totals are merged,
+ * and a note in the profile says how much they hold (heavy_totals.h). 0; 1: it cannot be read so far, because there
+ * is none or its writer has locked it, and nothing was sent; the error of send(), which ends the round; -EPROTO: it
+ * is no store; -EIO, -ENOMEM. After an error call page_sender_forget(). */
 int page_sender_send(struct page_sender *sender, const char *store_path, uint64_t max_bytes,
 		     int (*send)(void *context, struct message *message), void *context);
 

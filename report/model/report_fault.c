@@ -45,8 +45,8 @@ void report_fault_write_lack(enum store_note_kind kind, uint32_t count, bool is_
 	if (kind == STORE_NOTE_DAMAGED)
 		fprintf(out, "damaged, and what %s held is missing: ", count == 1 ? "it" : "they");
 	else
-		fprintf(out, "too large to be sent at once, and the rest %s: ",
-			is_live ? "comes later" : "is missing");
+		fprintf(out, "too large to be sent at once, and the stacks of the rest %s: ",
+			is_live ? "come later" : "are missing");
 }
 
 void report_fault_write_time(uint64_t time_ns, FILE *out)

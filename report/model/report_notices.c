@@ -200,8 +200,10 @@ static const char *state_of(const struct profile *profile, const struct store_no
 {
 	if (note->kind == STORE_NOTE_DAMAGED)
 		return "damaged, and what it held is missing";
-	return profile->written ? "too large to be sent at once, and the rest comes later"
-				: "too large to be sent at once, and the rest is missing";
+	return profile->written ? "too large to be sent at once, and the stacks of the rest "
+				  "come later"
+				: "too large to be sent at once, and the stacks of the rest "
+				  "are missing";
 }
 
 static int note_lacks(const struct profile *profile, struct report_names *names,

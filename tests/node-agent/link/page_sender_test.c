@@ -1,4 +1,4 @@
-/* A round that is too large has the heaviest totals, and says how much is not in it. */
+/* A round that is too large has the heaviest totals, all sums, and a note of what has no stacks. */
 #include "node-agent/link/page_sender.h"
 
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 #include "tests/aggregator/merge/merge_fixture.h"
 #include "tests/aggregator/store/report_text.h"
 
+#include "aggregator/core/fold_limit.h"
 #include "aggregator/core/fold_table.h"
 #include "aggregator/merge/profile_merge.h"
 #include "aggregator/pages/page_reader.h"
@@ -77,17 +78,37 @@ struct amounts {
 	uint32_t nr_all, nr_kept;
 };
 
-/* Each row of the first one is a row of the second, and no other row of that is heavier. */
+static struct fold_key merged(const struct fold_key *key)
+{
+	struct fold_key merged = fold_limit_merged(key);
+
+	merged.copy_kind = key->copy_kind;
+	return merged;
+}
+
+static bool is_merged(const struct fold_row *row)
+{
+	const struct fold_key key = merged(&row->key);
+
+	return memcmp(&row->key, &key, sizeof(key)) == 0;
+}
+
+/* Each row of the first one is a row of the second, or the sum of rows that it does not have, and none of those is
+ * heavier. */
 static struct amounts expect_heaviest(enum store_totals_kind kind, struct fold_table *kept,
 				      struct fold_table *all)
 {
 	struct amounts amounts = {.nr_kept = 0};
-	uint32_t nr_found = 0;
-	const struct fold_row *kept_rows = fold_table_rows(kept, &amounts.nr_kept),
+	uint32_t nr_found = 0, nr_rows, nr_light;
+	struct fold_table *light = fold_table_create();
+	const struct fold_row *kept_rows = fold_table_rows(kept, &nr_rows),
 			      *rows = fold_table_rows(all, &amounts.nr_all);
 	uint64_t lightest_ns = UINT64_MAX, lightest_other_ns = UINT64_MAX;
 
-	for (uint32_t i = 0; i < amounts.nr_kept; i++) {
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		if (is_merged(&kept_rows[i]))
+			continue;
+		amounts.nr_kept++;
 		uint64_t *lightest = kind == STORE_TOTALS_SAMPLES || is_gpu_work(&kept_rows[i])
 					     ? &lightest_ns
 					     : &lightest_other_ns;
@@ -110,8 +131,27 @@ static struct amounts expect_heaviest(enum store_totals_kind kind, struct fold_t
 		}
 		amount->left += is_other ? rows[i].count : rows[i].ns;
 		assert_true(rows[i].ns <= (is_other ? lightest_other_ns : lightest_ns));
+		struct fold_row moved = rows[i];
+		moved.key = merged(&rows[i].key);
+		assert_int_equal(fold_table_join(light, &moved), 0);
 	}
 	assert_int_equal(nr_found, amounts.nr_kept);
+	rows = fold_table_rows(light, &nr_light);
+	assert_int_equal(nr_rows, nr_found + nr_light);
+	for (uint32_t i = 0; i < nr_light; i++) {
+		const struct fold_row *row =
+			fold_table_find(kept, &rows[i].key, fold_table_hash(&rows[i].key));
+
+		assert_non_null(row);
+		assert_int_equal(row->count, rows[i].count);
+		assert_int_equal(row->ns, rows[i].ns);
+		assert_int_equal(row->bytes, rows[i].bytes);
+		struct duration_bin list[DURATION_BUCKETS], expected[DURATION_BUCKETS];
+		const uint32_t nr = fold_row_list(&rows[i], expected);
+		assert_int_equal(fold_row_list(row, list), nr);
+		assert_memory_equal(list, expected, nr * sizeof(*list));
+	}
+	fold_table_destroy(light);
 	return amounts;
 }
 
@@ -224,7 +264,7 @@ static void a_round_that_is_too_large_has_the_heaviest_totals(void **state)
 	char *text = report(set);
 	assert_non_null(strstr(text,
 			       "INCOMPLETE: 1 part of the profile was too large to be sent at "
-			       "once, and the rest is missing: node"));
+			       "once, and the stacks of the rest are missing: node"));
 	free(text);
 	page_set_destroy(set);
 	page_sender_destroy(sender);

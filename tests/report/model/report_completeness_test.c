@@ -156,11 +156,12 @@ static void what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_com
 	report_fixture.profile.nr_notes = 1;
 	assert_verdict(REPORT_INCOMPLETE,
 		       "INCOMPLETE: 1 part of the profile was too large to be sent at once, and "
-		       "the rest is missing: node07 (1.32 % of its GPU time)");
+		       "the stacks of the rest are missing: node07 (1.32 % of its GPU time)");
 	report_fixture.profile.written = true;
 	assert_verdict(REPORT_LIVE,
 		       "live: it is still being recorded, and nothing is lost so far; 1 part of "
-		       "the profile was too large to be sent at once, and the rest comes later: "
+		       "the profile was too large to be sent at once, and the stacks of the rest "
+		       "come later: "
 		       "node07 (1.32 % of its GPU time)");
 	report_fixture.profile.notes = NULL;
 	report_fixture.profile.nr_notes = 0;
@@ -186,7 +187,8 @@ static void what_a_live_profile_has_lost_by_damage_does_not_come(void **state)
 	assert_verdict(REPORT_INCOMPLETE,
 		       "INCOMPLETE: 1 part of the profile was damaged, and what it held is "
 		       "missing: node07 (3 of 214 pages); 1 part of the profile was too large to "
-		       "be sent at once, and the rest is missing: node07 (1.32 % of its GPU time)");
+		       "be sent at once, and the stacks of the rest are missing: node07 (1.32 % of "
+		       "its GPU time)");
 	report_fixture.profile.notes = NULL;
 	report_fixture.profile.nr_notes = 0;
 }
