@@ -5,6 +5,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+/* Without the step's key a node cannot tell whose aggregator is lost, or whose file it finds. */
+static void say_unnamed(const struct job_step *step)
+{
+	if (step->rank == 0 && !*step->key)
+		log_notice("the launcher gives this job no name, and it has several nodes, so: no "
+			   "other node takes over if this one is lost; nodes that never come are "
+			   "not noticed; another such job at the same time needs a directory of "
+			   "its own (--output)");
+}
+
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)
 {
@@ -62,6 +72,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		return r;
 	}
 	step_dir_file(&run->member.dir, STEP_DIR_AGENT, run->socket_path, sizeof(run->socket_path));
+	if (!options->site)
+		say_unnamed(step);
 	return 0;
 }
 

@@ -97,6 +97,19 @@ without_a_job() { # NAME COMMAND...
 	check "$name, without a job: they have names" test "$(groups both job | grep -c '?')" = 0
 	rm -rf "$name.1" "$name.2" both truth.*
 }
+# Hydra on several nodes: nothing names the step. Rank 0 says what that costs, and the profile is whole.
+unnamed() { # NAME COMMAND...
+	local name=$1
+	shift
+	"$@" -np 2 sh -c "MPI_LOCALNRANKS=1 exec \"$flamegrid\" run --devices \"$list\" -o $name -- sh -c 'FAKE_CUDA_TRUTH=truth.\$\$ exec $work'" \
+		>"$name.out" 2>"$name.err"
+	same "$name, several nodes: status" $? 0
+	await_keepers
+	same "$name, several nodes: one line says what is missing" "$(grep -c 'the launcher gives this job no name, and it has several nodes' "$name.err")" 1
+	same "$name, several nodes: ns" "$(total_ns "$name")" "$(truth_sum valid_ns truth.*)"
+	same "$name, several nodes: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
+	rm -rf "$name" truth.*
+}
 root=
 [ "$(id -u)" = 0 ] && root=--allow-run-as-root
 # Its own checks of where ranks may run are not what this is about.
@@ -107,4 +120,6 @@ at_once mpich mpiexec.hydra
 blocks open-mpi-blocks mpirun.openmpi $root --oversubscribe
 in_a_row open-mpi 2 mpirun.openmpi $root --oversubscribe
 in_a_row mpich 1 mpiexec.hydra
+unnamed mpich-unnamed mpiexec.hydra
+same "with a name nothing is missing" "$(grep -l 'gives this job no name' open-mpi*.err mpich.err mpich.err.[12] | wc -l)" 0
 without_a_job open-mpi mpirun.openmpi $root --oversubscribe
