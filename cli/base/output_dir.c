@@ -152,6 +152,9 @@ static int try_mark(const char *path)
 	r = lock_mark(fd, is_new);
 	if (r == 0 && !is_same_file(fd, path))
 		r = -EAGAIN;
+	/* What a dead run has written there would name this run's profile to those who look for the dead one's. */
+	if (r == 0 && !is_new && ftruncate(fd, 0) < 0)
+		r = -errno;
 	if (r)
 		close(fd);
 	return r ? r : fd;
@@ -402,8 +405,19 @@ static int copy_mark(const char *mark, int to)
 	return r;
 }
 
-/* Makes a new mark in place of the other run's, whose lock may still be held. */
-static int replace_mark(struct output_dir *output)
+/* Returns whether a mark is that of the step with this first aggregator. NULL: of any. */
+static bool is_mark_of(const char *mark, const char *first)
+{
+	struct rendezvous now;
+	char *error = NULL;
+	const int r = first ? rendezvous_read(mark, &now, &error) : 0;
+
+	free(error);
+	return r == 0 && (!first || strcmp(now.first, first) == 0);
+}
+
+/* Makes a new mark in place of the other run's, whose lock may still be held. first: as in output_dir_take_over(). */
+static int replace_mark(struct output_dir *output, const char *first)
 {
 	char mark[PATH_MAX], made[PATH_MAX];
 	int size, r = output_dir_file(output, OUTPUT_MARK, mark);
@@ -417,6 +431,8 @@ static int replace_mark(struct output_dir *output)
 	r = lock_mark(output->mark, true);
 	if (r == 0)
 		r = copy_mark(mark, output->mark);
+	if (r == 0 && !is_mark_of(made, first))
+		r = -ESTALE;
 	if (r == 0 && rename(made, mark) < 0)
 		r = -errno;
 	if (r) {
@@ -437,13 +453,16 @@ int output_dir_join(struct output_dir *output, const char *path, const char *num
 		       : -ENAMETOOLONG;
 }
 
-int output_dir_take_over(struct output_dir *output, const char *path, const char *number)
+int output_dir_take_over(struct output_dir *output, const char *path, const char *number,
+			 const char *first)
 {
 	int r = output_dir_join(output, path, number);
 
 	if (r == 0)
-		r = replace_mark(output);
-	if (r)
+		r = replace_mark(output, first);
+	if (r == -ESTALE)
+		log_warning("%s%s is another run's by now", path, number);
+	else if (r)
 		log_error("%s%s: cannot be written: %s", path, number, strerror(-r));
 	return r;
 }
@@ -453,7 +472,7 @@ static void take_back(struct output_dir *output)
 {
 	const int ours = output->mark;
 
-	if (replace_mark(output) == 0)
+	if (replace_mark(output, NULL) == 0)
 		close(ours);
 	else
 		output->mark = ours;
@@ -461,14 +480,11 @@ static void take_back(struct output_dir *output)
 
 bool output_dir_is_taken_over(struct output_dir *output, const char *first)
 {
-	char mark[PATH_MAX], *error;
-	struct rendezvous now;
+	char mark[PATH_MAX];
 
 	if (output->mark < 0 || mark_is_ours(output, mark))
 		return false;
-	int r = rendezvous_read(mark, &now, &error);
-	free(error);
-	if (r || strcmp(now.first, first) != 0)
+	if (!is_mark_of(mark, first))
 		return false;
 	if (rendezvous_is_held(mark) != 0)
 		return true;

@@ -49,9 +49,11 @@ struct output_dir {
 int output_dir_open(struct output_dir *output, const char *path);
 
 /* Takes the place of a run on another node that was lost, and whose profile lies in path and this number
- * (rendezvous.h): all files stay, and the mark is made anew. The caller has looked at the mark. 0 or -errno, as
- * above. */
-int output_dir_take_over(struct output_dir *output, const char *path, const char *number);
+ * (rendezvous.h): all files stay, and the mark is made anew. first: what the mark has to name, since another run may
+ * have taken the directory meanwhile; NULL: whatever it names. 0; -ESTALE, after a warning: the mark is another's; other
+ * -errno, as above. */
+int output_dir_take_over(struct output_dir *output, const char *path, const char *number,
+			 const char *first);
 
 /* Names the directory in path and this number, for a process that writes there beside the run that has the mark. It
  * takes no mark, so output_dir_close() does nothing. 0 or -ENAMETOOLONG. */

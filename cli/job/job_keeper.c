@@ -469,13 +469,18 @@ static int open_output(struct job_keeper_process *process)
 	/* Agents have kept what was not acknowledged, so it goes on in the same store. */
 	if (!options->folds_on_nodes)
 		return output_dir_take_over(&process->output, options->output_path,
-					    process->lost->rendezvous->number);
+					    process->lost->rendezvous->number,
+					    process->lost->rendezvous->first);
 	if (getrandom(&name, sizeof(name), 0) != sizeof(name))
 		return -EIO;
 	snprintf(process->store_name, sizeof(process->store_name), OUTPUT_PART "%016llx",
 		 (unsigned long long)name);
-	return (is_for_job(process) ? output_dir_take_over : output_dir_join)(
-		&process->output, options->output_path, process->lost->rendezvous->number);
+	if (!is_for_job(process))
+		return output_dir_join(&process->output, options->output_path,
+				       process->lost->rendezvous->number);
+	return output_dir_take_over(&process->output, options->output_path,
+				    process->lost->rendezvous->number,
+				    process->lost->rendezvous->first);
 }
 
 /* A store in which nothing stands would only be in the way of those who read its directory. */

@@ -234,6 +234,12 @@ static void the_mark_of_a_run_that_was_killed_holds_nobody_up(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(is_there("prof/" OUTPUT_MARK));
+	/* Its nodes would take the next run's profile for theirs by its text. */
+	put("prof/" OUTPUT_MARK, "the dead run's");
+	assert_int_equal(output_dir_open(&output, "prof"), 0);
+	assert_int_equal(lseek(output.mark, 0, SEEK_END), 0);
+	output_dir_close(&output, false);
+	assert_text("prof/" OUTPUT_STORE, "half");
 	run("prof", "whole");
 	assert_text("prof.2/" OUTPUT_STORE, "half");
 	assert_false(is_there("prof.2/" OUTPUT_MARK));
@@ -249,10 +255,10 @@ static void another_node_takes_the_place_of_a_run_that_may_live(void **state)
 	put("prof/" OUTPUT_STORE, "first");
 	assert_int_equal(write(first.mark, "who", 3), 3);
 	/* One that does nothing leaves all as it was, and so does the next one until it has something to say. */
-	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	assert_int_equal(output_dir_take_over(&other, "prof", "", NULL), 0);
 	output_dir_leave(&other);
 	assert_text("prof/" OUTPUT_MARK, "who");
-	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	assert_int_equal(output_dir_take_over(&other, "prof", "", NULL), 0);
 	assert_text("prof/" OUTPUT_MARK, "who");
 	put("prof/" OUTPUT_PART "1", "other");
 	/* The one that lost its place leaves everything. */
@@ -264,11 +270,11 @@ static void another_node_takes_the_place_of_a_run_that_may_live(void **state)
 	output_dir_close(&other, true);
 	assert_text("prof/" OUTPUT_PART "1", "other");
 	assert_false(is_there("prof/" OUTPUT_MARK));
-	assert_int_equal(output_dir_take_over(&other, "prof", ".2"), 0);
+	assert_int_equal(output_dir_take_over(&other, "prof", ".2", NULL), 0);
 	assert_string_equal(other.path, "prof.2");
 	output_dir_close(&other, false);
 	assert_false(is_there("prof.2/" OUTPUT_STORE));
-	assert_int_equal(output_dir_take_over(&other, "prof", ".4"), -ENOENT);
+	assert_int_equal(output_dir_take_over(&other, "prof", ".4", NULL), -ENOENT);
 	assert_int_equal(other.mark, -1);
 }
 
@@ -285,7 +291,13 @@ static void a_run_has_its_place_again_when_another_one_fails_to_take_it(void **s
 	(void)state;
 	assert_int_equal(output_dir_open(&first, "prof"), 0);
 	assert_int_equal(write(first.mark, text, strlen(text)), strlen(text));
-	assert_int_equal(output_dir_take_over(&other, "prof", ""), 0);
+	assert_int_equal(output_dir_take_over(&other, "prof", "", NULL), 0);
+	assert_true(output_dir_is_taken_over(&first, name));
+	output_dir_leave(&other);
+	/* Another step's mark is no place to take. */
+	assert_int_equal(output_dir_take_over(&other, "prof", "", "another step's"), -ESTALE);
+	assert_int_equal(other.mark, -1);
+	assert_int_equal(output_dir_take_over(&other, "prof", "", name), 0);
 	assert_true(output_dir_is_taken_over(&first, name));
 	assert_false(output_dir_is_taken_over(&first, "another step's"));
 	output_dir_leave(&other);
