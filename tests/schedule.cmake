@@ -157,6 +157,7 @@ set(FLAMEGRID_SLOW_TESTS
   process_life_4_test 5
   process_life_others_test 20
   rank_threads_test 6
+  full_disks_test 25
   lost_aggregator_test 38
   lost_central_test 140
   lost_node_rounds_test 40

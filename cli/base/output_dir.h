@@ -49,9 +49,9 @@ struct output_dir {
 int output_dir_open(struct output_dir *output, const char *path);
 
 /* Takes the place of a run on another node that was lost, and whose profile lies in path and this number
- * (rendezvous.h): all files stay, and the mark is made anew. first: what the mark has to name, since another run may
- * have taken the directory meanwhile; NULL: whatever it names. 0; -ESTALE, after a warning: the mark is another's; other
- * -errno, as above. */
+ * (rendezvous.h): all files stay, and the mark is made anew. first: what the mark has to name, since another run
+ * may have taken the directory meanwhile; NULL: whatever it names. 0; -ESTALE, after a warning: the mark is
+ * another's; other -errno, as above. */
 int output_dir_take_over(struct output_dir *output, const char *path, const char *number,
 			 const char *first);
 

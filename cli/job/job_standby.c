@@ -1,6 +1,7 @@
 #include "job_standby.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@
 #define READY_MS  2000
 #define SPREAD_MS 2000u        /* nodes that ask at the same time try over this time */
 #define AGAIN_NS  60000000000u /* between two tries that fail, each with a warning */
+#define ROOM      (1u << 20)   /* bytes on the disk without which no aggregator can begin */
 
 struct standby_process {
 	const struct job_keeper_options *options;
@@ -33,6 +36,7 @@ struct standby_process {
 	char path[PATH_MAX]; /* of the rendezvous */
 	struct job_claim claim;
 	uint64_t again_ns; /* no try before, because the last one has failed */
+	bool was_full;     /* it has, because the disk was full: as soon as there is room */
 };
 
 /* What the node asks. */
@@ -87,18 +91,56 @@ static bool lead(const struct standby_process *process, const struct job_keeper_
 	return pid > 0 && (WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
 }
 
+/* Returns whether the disk of the job's profile is full. */
+static bool is_disk_full(const struct standby_process *process)
+{
+	char path[PATH_MAX];
+	struct statvfs disk;
+
+	strcpy(path, process->path);
+	return statvfs(dirname(path), &disk) == 0 && disk.f_frsize * disk.f_bavail < ROOM;
+}
+
+static bool may_try(struct standby_process *process)
+{
+	if (process->was_full && !is_disk_full(process))
+		process->again_ns = 0;
+	return clock_now_ns() >= process->again_ns;
+}
+
+/* The nodes have what they recorded, so there is time. */
+static void try_later(struct standby_process *process)
+{
+	process->again_ns = clock_now_ns() + AGAIN_NS;
+	process->was_full = is_disk_full(process);
+	if (process->was_full)
+		log_warning("this node could start no aggregator, because the disk of %s is full: "
+			    "it tries again when there is room; nodes keep what they record until "
+			    "then, as far as there is room for it on them",
+			    process->options->output_path);
+	else
+		log_warning("this node could start no aggregator: it tries again in a minute; "
+			    "nodes keep what they record until then, as far as there is room for "
+			    "it on them");
+}
+
 /* Takes over if it is right to. Returns when all that follows is done. */
 static void take_over(struct standby_process *process, const struct question *question)
 {
 	struct rendezvous lost, now;
 	char path[PATH_MAX];
 
-	if (clock_now_ns() < process->again_ns || !has_not_ended(process, question, &lost) ||
+	if (!may_try(process) || !has_not_ended(process, question, &lost) ||
 	    (lost.nr_endpoints &&
-	     !rendezvous_search_is_lost(process->path, &lost, RENDEZVOUS_CONNECT_MS)) ||
-	    job_claim_make(&process->claim, process->path, lost.keys.server_public, clock_now_ns(),
-			   path))
+	     !rendezvous_search_is_lost(process->path, &lost, RENDEZVOUS_CONNECT_MS)))
 		return;
+	const int r = job_claim_make(&process->claim, process->path, lost.keys.server_public,
+				     clock_now_ns(), path);
+	if (r) {
+		if (r != -EEXIST) /* which is another node's */
+			try_later(process);
+		return;
+	}
 	/* The one that had the claim before has removed it after its rendezvous was there. */
 	if (!has_not_ended(process, question, &now) ||
 	    strcmp(now.keys.server_public, lost.keys.server_public) != 0) {
@@ -114,7 +156,7 @@ static void take_over(struct standby_process *process, const struct question *qu
 	job_claim_remove_dead(&process->claim, process->path);
 	const struct job_keeper_lost keeper = {&lost, path};
 	if (!lead(process, &keeper))
-		process->again_ns = clock_now_ns() + AGAIN_NS;
+		try_later(process);
 	unlink(path);
 }
 
