@@ -167,6 +167,7 @@ set(FLAMEGRID_SLOW_TESTS
   rights_test 6
   runs_on_test 5
   site_fetch_test 24
+  slow_link_test 45
   site_jobs_test 13
   slurm_jobs_test 30
   slurm_lost_node_test 30
