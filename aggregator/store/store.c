@@ -4,14 +4,12 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "database.h"
@@ -25,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
+#include "base/shared_disk.h"
 
 #define NS_PER_MS        1000000ull
 #define RECOVERY_MS      60000u /* longest wait for a reader that applies a killed writer's messages */
@@ -47,39 +46,13 @@ static int fail(char **error, const char *path, const char *what, int status)
 	return error_text_set(error, status, "%s: %s: %s", path, what, strerror(-status));
 }
 
-/* File systems of several hosts, by the numbers that statfs() gives; those that linux/magic.h
- * lacks, by value. */
-static bool is_shared_filesystem(const char *folder)
-{
-	static const unsigned long magics[] = {
-		NFS_SUPER_MAGIC,  CEPH_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC,
-		SMB2_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC,      0x0bd00bd0, /* Lustre */
-		0x47504653,                                                      /* GPFS */
-		0x19830326,                                                      /* BeeGFS */
-		0x6e667364, /* Weka and others that show themselves as NFS servers do */
-		0x61636673, /* ACFS */
-		0x7461636f, /* OCFS2 */
-		0x01161970, /* GFS2 */
-		0x20030528, /* OrangeFS */
-	};
-	struct statfs info;
-
-	if (statfs(folder, &info))
-		return false;
-	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
-		if ((unsigned long)info.f_type == magics[i])
-			return true;
-	return false;
-}
-
 static bool folder_is_shared(const char *path, const struct store_options *options)
 {
 	char copy[PATH_MAX];
 
 	snprintf(copy, sizeof(copy), "%s", path);
 	const char *folder = dirname(copy);
-	return options && options->is_shared ? options->is_shared(folder)
-					     : is_shared_filesystem(folder);
+	return options && options->is_shared ? options->is_shared(folder) : shared_disk_has(folder);
 }
 
 /* A lock without a writer's mark is that of a reader that recovers the store, which does not last. A store that has

@@ -28,7 +28,7 @@ struct store_options {
 	uint64_t bytes_max;
 	bool compact; /* store_close() frees what is not needed any more, and may take STORE_COMPACT_MS for it */
 	/* Whether several hosts share the folder's file system: SQLite's shared memory does not work there. NULL:
-	 * statfs() decides, which tells NFS, Lustre, GPFS, CephFS, BeeGFS, SMB and others. */
+	 * base/shared_disk.h decides. */
 	bool (*is_shared)(const char *folder);
 };
 
