@@ -6,6 +6,7 @@
 
 #include "report_straggler_absences.h"
 #include "report_straggler_causes.h"
+#include "report_straggler_costs.h"
 #include "report_straggler_credible.h"
 #include "report_straggler_experts.h"
 #include "report_straggler_moments.h"
@@ -498,6 +499,9 @@ static int fill(struct builder *builder)
 		error = make_ranks(builder);
 	if (!error)
 		error = judge_all(builder);
+	/* Communicators of a look have newest calls of different lengths of time. */
+	if (!error && !builder->look)
+		error = report_straggler_costs_keep(builder->report, builder->rank_of);
 	if (!error)
 		report_straggler_victims_excuse(builder->report);
 	if (!error)

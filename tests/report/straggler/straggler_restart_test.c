@@ -12,11 +12,11 @@
 #define RANKS   4u
 #define MS      1000000ull
 #define STEP_MS 10u
-#define STALLED 2u  /* a rank */
+#define STALLED 2u  /* a rank, which is late, too */
 #define STALL   20u /* a collective */
 
 struct attempt {
-	uint32_t collectives, stall_ms;
+	uint32_t collectives, stall_ms, late_ms;
 };
 
 /* Each rank is up to a millisecond late by chance. Returns the time of the last collective's end. */
@@ -35,8 +35,10 @@ static uint64_t play_attempt(const struct attempt *attempt, uint32_t number, uin
 
 		for (uint32_t i = 0; i < RANKS; i++) {
 			const bool stalls = i == STALLED && step == STALL;
+			const uint32_t late_ms = i == STALLED ? attempt->late_ms : 0;
 
-			ready_ns[i] = now_ns + STEP_MS * MS + (uint64_t)(job_uniform(seed) * MS) +
+			ready_ns[i] = now_ns + (STEP_MS + late_ms) * MS +
+				      (uint64_t)(job_uniform(seed) * MS) +
 				      (stalls ? attempt->stall_ms * MS : 0);
 			last_ns = ready_ns[i] > last_ns ? ready_ns[i] : last_ns;
 		}
@@ -89,6 +91,44 @@ static void a_pause_counts_as_a_part_of_all_attempts(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Returns in how many attempts the rank is named, and that nobody else is. */
+static uint32_t count_named(const struct report_straggler *found)
+{
+	for (uint32_t i = 0; i < found->nr_ranks; i++)
+		assert_true(!found->ranks[i].named || found->ranks[i].rank == STALLED);
+	return found->nr_named ? found->ranks[0].named : 0;
+}
+
+/* Forty steps that are late by 2 ms are a seventh of their own time, and 1.6 % of 440 steps. */
+static void lateness_of_a_short_attempt_is_named_by_its_part_of_the_run(void **state)
+{
+	const struct attempt alone = {.collectives = 40, .late_ms = 2};
+	const struct attempt attempts[] = {{.collectives = 400}, alone};
+	struct report_straggler *found = play(&alone, 1);
+
+	assert_int_equal(count_named(found), 1);
+	report_straggler_destroy(found);
+	job_tear_down(state);
+	job_set_up(state);
+	found = play(attempts, 2);
+	assert_int_equal(count_named(found), 0);
+	report_straggler_destroy(found);
+}
+
+/* Each attempt costs a fiftieth of the run, or less; all together they cost a seventh. */
+static void lateness_of_several_attempts_adds_up(void **state)
+{
+	struct attempt attempts[8];
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		attempts[i] = (struct attempt){.collectives = 40, .late_ms = 2};
+	struct report_straggler *found = play(attempts, 8);
+
+	assert_int_equal(count_named(found), 8);
+	report_straggler_destroy(found);
+}
+
 /* 400 and 40 steps of about 11 ms, without the half second between both. */
 static void a_ranks_run_is_the_sum_of_its_processes(void **state)
 {
@@ -118,6 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_pause_of_a_fifth_of_the_run_is_a_stall),
 		TEST(a_pause_counts_as_a_part_of_all_attempts),
+		TEST(lateness_of_a_short_attempt_is_named_by_its_part_of_the_run),
+		TEST(lateness_of_several_attempts_adds_up),
 		TEST(a_ranks_run_is_the_sum_of_its_processes),
 	};
 
