@@ -6,6 +6,7 @@
 
 #include "straggler_lateness.h"
 #include "straggler_lumps.h"
+#include "straggler_pauses.h"
 #include "straggler_phase.h"
 
 #include "aggregator/profile/collective_fold.h"
@@ -13,7 +14,6 @@
 
 /* Of more subjects, only those that may be late are compared with all others, because each comparison costs a pass. */
 #define Z_SUBJECTS 64u
-#define LUMPS_OVER 1.25 /* times as much as others a subject with lumps must cost */
 #define PHASE_MOST 0.75 /* of the waits at least, and of the run at most */
 #define LUMP_PART  4    /* lumps of a fourth of the costliest count */
 
@@ -278,38 +278,6 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 	}
 }
 
-/* What the others waited for each rank of a subject. */
-static double cost_of(const struct straggler_subject *subject)
-{
-	return subject->size ? (double)subject->others_ns / subject->size : 0;
-}
-
-static int by_cost(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
-}
-
-/* Takes back the names of subjects with lumps that cost about as much as a quarter of those that are not named. Where
- * each rank pauses at steps of its own, the same one is the worst of a stretch again and again. */
-static void take_back_lumps(struct work *work, struct straggler_subject *subjects)
-{
-	double *costs = work->lateness.values;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < work->lateness.nr_subjects; i++)
-		if (!subjects[i].ground)
-			costs[count++] = cost_of(&subjects[i]);
-	if (!count)
-		return;
-	qsort(costs, count, sizeof(*costs), by_cost);
-	for (uint32_t i = 0; i < work->lateness.nr_subjects; i++)
-		if (subjects[i].ground == STRAGGLER_LUMPS &&
-		    cost_of(&subjects[i]) <= LUMPS_OVER * costs[count / 4])
-			subjects[i].ground = STRAGGLER_NOT_NAMED;
-}
-
 int straggler_find(const struct straggler_input *input, struct straggler_subject *subjects)
 {
 	struct work work = {.input = input,
@@ -325,7 +293,7 @@ int straggler_find(const struct straggler_input *input, struct straggler_subject
 		count_stretches(&work, subjects);
 		for (uint32_t i = 0; i < input->division.nr_subjects; i++)
 			judge(&work, i, &subjects[i]);
-		take_back_lumps(&work, subjects);
+		straggler_pauses_take_back(&work.lateness, subjects);
 		find_hidden(&work, subjects);
 	}
 	straggler_lateness_fini(&work.lateness);

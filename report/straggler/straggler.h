@@ -17,6 +17,7 @@
  *   - LUMPS: of the lumps that cost most, more are its own than by chance, or its lumps cost more than by chance. A
  *     lump is a number of stretches in a row for which the same subject kept the others waiting longest. Or its stops
  *     together cost as much as a stall, and that as many are its own has a probability below STRAGGLER_STOPS_P_MAX.
+ *     Its lumps must cost more than those of others (straggler_pauses.h).
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the whole run of the ranks outside of the subject, with
  *     what was before a restart, and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator.
  *     That is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named

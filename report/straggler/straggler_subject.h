@@ -21,6 +21,7 @@
 #define STRAGGLER_PHASE_TIMES 2.5
 #define STRAGGLER_HIDDEN_MIN  0.04
 #define STRAGGLER_Z_MIN       3.5
+#define STRAGGLER_PAUSES_OVER 1.25
 
 enum straggler_ground {
 	STRAGGLER_NOT_NAMED = 0,

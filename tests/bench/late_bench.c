@@ -1,6 +1,7 @@
 /* How often late ranks and groups are named rightly, and why they are late. Prints Markdown tables:
  *   - planted, clean: modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one:
  *     jobs in which just what was planted was named, and those in which another rank or group was; the same by --ranks;
+ *   - pauses: the same of modelled jobs whose ranks all pause now and then, each at steps of its own;
  *   - trainings (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause
  *     was the planted one, and those in which another cause counts that is no effect;
  *   - plants: jobs with further causes (late/late_plants.h);
@@ -165,6 +166,32 @@ static const struct kind clean[] = {
 	{"30 % of 2 ranks", LASTING(2, 30, MODEL_NORMAL), -1},
 	{"20 % of 4 ranks", LASTING(4, 20, MODEL_NORMAL), -1},
 	{"5 % of 2 ranks, with stalls", LASTING(2, 5, MODEL_STALLS), -1},
+};
+
+#define PAUSES(n, steps, every, ms)                                                                \
+	{                                                                                          \
+		.ranks = (n), .ranks_per_host = 4, .collectives = (steps), .work_ms = 100,         \
+		.noise_ms = 2, .pause_every = (every), .pause_ms = (ms)                            \
+	}
+
+/* All ranks pause alike, so that nobody is late. */
+static const struct kind pausing[] = {
+	{"2 ranks, a step each 8 steps", PAUSES(2, 300, 8, 100), -1},
+	{"3 ranks, a step each 8 steps", PAUSES(3, 1000, 8, 100), -1},
+	{"4 ranks, half a step each 8 steps", PAUSES(4, 1000, 8, 50), -1},
+	{"8 ranks, a step each 8 steps", PAUSES(8, 300, 8, 100), -1},
+	{"8 ranks, three steps each 8 steps, 2,000 steps", PAUSES(8, 2000, 8, 300), -1},
+	{"16 ranks, a step each 8 steps", PAUSES(16, 2000, 8, 100), -1},
+	{"32 ranks, a step each 8 steps", PAUSES(32, 300, 8, 100), -1},
+	{"4 ranks, a step each 20 steps", PAUSES(4, 1000, 20, 100), -1},
+	{"8 ranks, five steps each 20 steps", PAUSES(8, 300, 20, 500), -1},
+	{"16 ranks, five steps each 20 steps", PAUSES(16, 2000, 20, 500), -1},
+	{"4 ranks, five steps each 50 steps", PAUSES(4, 2000, 50, 500), -1},
+	{"8 ranks, five steps each 50 steps", PAUSES(8, 300, 50, 500), -1},
+	{"32 ranks, five steps each 50 steps", PAUSES(32, 1000, 50, 500), -1},
+	{"3 ranks, ten steps each 200 steps", PAUSES(3, 2000, 200, 1000), -1},
+	{"8 ranks, ten steps each 200 steps", PAUSES(8, 1000, 200, 1000), -1},
+	{"32 ranks, ten steps each 200 steps", PAUSES(32, 2000, 200, 1000), -1},
 };
 
 static bool is_planted(const struct model *model, uint32_t rank)
@@ -361,6 +388,8 @@ int main(int argc, char **argv)
 		print_models(planted, sizeof(planted) / sizeof(*planted), jobs);
 	if (!table || strcmp(table, "clean") == 0)
 		print_models(clean, sizeof(clean) / sizeof(*clean), jobs);
+	if (!table || strcmp(table, "pauses") == 0)
+		print_models(pausing, sizeof(pausing) / sizeof(*pausing), jobs);
 	if (!table || strcmp(table, "trainings") == 0)
 		print_causes(jobs);
 	if (!table || strcmp(table, "plants") == 0)

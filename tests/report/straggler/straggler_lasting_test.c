@@ -180,6 +180,45 @@ static void of_ranks_that_stop_in_turn_none_is_named(void **state)
 	}
 }
 
+/* All ranks pause for as long as a step takes, each at one of each `every` steps. */
+static struct model pausing(uint32_t ranks, uint32_t collectives, uint32_t every)
+{
+	return (struct model){.ranks = ranks,
+			      .ranks_per_host = 4,
+			      .collectives = collectives,
+			      .work_ms = 100,
+			      .noise_ms = 2,
+			      .pause_every = every,
+			      .pause_ms = 100};
+}
+
+static void of_ranks_that_all_pause_alike_none_is_named(void **state)
+{
+	static const uint32_t ranks[] = {2, 3, 4, 8, 16};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		for (uint32_t every = 8; every <= 50; every += 21) {
+			struct model few = pausing(ranks[i], 300, every);
+			struct model many = pausing(ranks[i], 2000, every);
+
+			assert_int_equal(count_jobs(&few, 20), 0);
+			assert_int_equal(count_jobs(&many, 5), 0);
+		}
+}
+
+static void a_rank_that_pauses_for_longer_than_the_others_is_named(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct model model = pausing(8, 300, 29);
+
+		model.seed = seed;
+		model.plants[0] = (struct model_plant){3, 3, 250, 5, 20, 0};
+		assert_found(&model, STRAGGLER_LUMPS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +228,8 @@ int main(void)
 		cmocka_unit_test(a_tenth_of_the_run_is_a_phase),
 		cmocka_unit_test(a_host_of_few_that_stops_now_and_then_is_named),
 		cmocka_unit_test(of_ranks_that_stop_in_turn_none_is_named),
+		cmocka_unit_test(of_ranks_that_all_pause_alike_none_is_named),
+		cmocka_unit_test(a_rank_that_pauses_for_longer_than_the_others_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,11 +108,23 @@ static double noise_of(const struct model *model, double state, uint64_t *seed)
 	}
 }
 
+/* Returns the step of each rank's first pause. The caller owns them. */
+static uint32_t *first_pauses(const struct model *model)
+{
+	uint64_t seed = model->seed + 7;
+	uint32_t *first = calloc(model->ranks, sizeof(*first));
+
+	for (uint32_t i = 0; i < model->ranks; i++)
+		first[i] = (uint32_t)(job_uniform(&seed) * model->pause_every);
+	return first;
+}
+
 double *model_work(const struct model *model)
 {
 	uint64_t seed = model->seed;
 	double *all = calloc((size_t)model->collectives * model->ranks + 1, sizeof(*all));
 	double *state = calloc(model->ranks, sizeof(*state));
+	uint32_t *pauses = first_pauses(model);
 
 	for (uint32_t i = 0; i < model->collectives; i++)
 		for (uint32_t j = 0; j < model->ranks; j++) {
@@ -124,8 +136,11 @@ double *model_work(const struct model *model)
 			for (uint32_t k = 0; k < 2; k++)
 				if (is_planted(&model->plants[k], i, j))
 					*work += model->plants[k].late_ms;
+			if (model->pause_every && i % model->pause_every == pauses[j])
+				*work += model->pause_ms;
 		}
 	free(state);
+	free(pauses);
 	return all;
 }
 

@@ -25,6 +25,9 @@ struct model {
 	double work_ms, noise_ms;
 	double drift; /* so much of the noise stays until the next collective */
 	enum model_noise noise;
+	/* 0: none. All ranks pause in each `pause_every`-th step, each from a step of its own on. */
+	uint32_t pause_every;
+	double pause_ms;
 	struct model_plant plants[2];
 	uint64_t seed;
 };

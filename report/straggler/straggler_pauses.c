@@ -1,0 +1,89 @@
+#include "straggler_pauses.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "aggregator/profile/collective_fold.h"
+
+static int descending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Returns how late a rank was in all collectives of a stretch. */
+static double late_in(const struct straggler_lateness *lateness, uint32_t member, uint32_t stretch)
+{
+	return (double)lateness->input->fold->members[member].buckets[stretch].late_twice_ns / 2;
+}
+
+/* Returns how late the earliest rank of a stretch was, beyond what is usual of it. */
+static double find_earliest(const struct straggler_lateness *lateness, uint32_t stretch)
+{
+	const double collectives = collective_fold_in_bucket(lateness->input->fold, stretch);
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < lateness->nr_members; i++)
+		least = fmin(least, late_in(lateness, i, stretch) -
+					    lateness->member_usual[i] * collectives);
+	return least;
+}
+
+/* Of each rank, values get how late it was in its latest stretch, in its two latest ones, and so on. */
+static void sum_latest(struct straggler_lateness *lateness)
+{
+	const uint32_t count = lateness->nr_stretches;
+
+	for (uint32_t i = 0; i < count; i++)
+		lateness->series[i] = find_earliest(lateness, i);
+	for (uint32_t i = 0; i < lateness->nr_members; i++) {
+		double *sums = lateness->values + (size_t)i * count;
+
+		for (uint32_t j = 0; j < count; j++)
+			sums[j] = late_in(lateness, i, j) - lateness->series[j];
+		qsort(sums, count, sizeof(*sums), descending);
+		for (uint32_t j = 1; j < count; j++)
+			sums[j] += sums[j - 1];
+	}
+}
+
+static bool is_more(const struct straggler_lateness *lateness, uint32_t subject,
+		    const struct straggler_subject *subjects)
+{
+	const uint32_t count = lateness->nr_stretches, nr = lateness->nr_members;
+	const uint32_t *of = lateness->input->division.of;
+	const bool *in_part = subjects[subject].in_part;
+	double *others = lateness->values + (size_t)nr * count, late = 0;
+	uint32_t stretches = 0, nr_others = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		stretches += in_part[i];
+		for (uint32_t j = 0; j < nr; j++)
+			late += in_part[i] && of[j] == subject
+					? late_in(lateness, j, i) - lateness->series[i]
+					: 0;
+	}
+	for (uint32_t i = 0; i < nr && stretches; i++)
+		if (!subjects[of[i]].ground)
+			others[nr_others++] = lateness->values[(size_t)i * count + stretches - 1];
+	if (!nr_others)
+		return true;
+	qsort(others, nr_others, sizeof(*others), descending);
+	return late / subjects[subject].size > STRAGGLER_PAUSES_OVER * others[nr_others / 4];
+}
+
+void straggler_pauses_take_back(struct straggler_lateness *lateness,
+				struct straggler_subject *subjects)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
+		any |= subjects[i].ground == STRAGGLER_LUMPS;
+	if (!any)
+		return;
+	sum_latest(lateness);
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
+		if (subjects[i].ground == STRAGGLER_LUMPS && !is_more(lateness, i, subjects))
+			subjects[i].ground = STRAGGLER_NOT_NAMED;
+}

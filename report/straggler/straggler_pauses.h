@@ -1,0 +1,17 @@
+/* Tells a subject whose lumps cost more than those of others (straggler.h) from one of many that pause alike, each at
+ * steps of its own. What the others wait for a subject does not tell that: of those that pause in one step only the
+ * last one is waited for. So one that pauses by itself seems to cost more. Pure; any thread. */
+#ifndef STRAGGLER_PAUSES_H
+#define STRAGGLER_PAUSES_H
+
+#include "straggler_lateness.h"
+
+/* Takes back the names of subjects by LUMPS, unless their ranks are late in the stretches of their lumps by
+ * STRAGGLER_PAUSES_OVER times as much as others are in as many stretches, each in its own latest ones. Others are the
+ * ranks of subjects that are not named, and of these ranks a quarter may be as late. Lateness counts from the earliest
+ * rank of a stretch: where more than half of them pause together, the median does, too. It needs lateness->values and
+ * series. */
+void straggler_pauses_take_back(struct straggler_lateness *lateness,
+				struct straggler_subject *subjects);
+
+#endif
