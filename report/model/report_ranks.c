@@ -25,7 +25,7 @@
 #include "report/names/clean_text.h"
 #include "report/names/outlier.h"
 
-#define LONGEST_PART 50u
+#define LONGEST_PART 20u
 
 /* An unfinished row. */
 struct draft {

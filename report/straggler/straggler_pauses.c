@@ -73,17 +73,28 @@ static bool is_more(const struct straggler_lateness *lateness, uint32_t subject,
 	return late / subjects[subject].size > STRAGGLER_PAUSES_OVER * others[nr_others / 4];
 }
 
+/* Returns whether pauses of equal ranks can have made a name: in a group several may come one after the other. */
+static bool is_in_question(const struct straggler_subject *subject)
+{
+	uint32_t stretches = 0;
+
+	for (uint32_t i = 0; i < COLLECTIVE_FOLD_BUCKETS; i++)
+		stretches += subject->in_part[i];
+	return subject->ground == STRAGGLER_LUMPS ||
+	       (subject->ground == STRAGGLER_PHASE && stretches < STRAGGLER_SHORT);
+}
+
 void straggler_pauses_take_back(struct straggler_lateness *lateness,
 				struct straggler_subject *subjects)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
-		any |= subjects[i].ground == STRAGGLER_LUMPS;
+		any |= is_in_question(&subjects[i]);
 	if (!any)
 		return;
 	sum_latest(lateness);
 	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
-		if (subjects[i].ground == STRAGGLER_LUMPS && !is_more(lateness, i, subjects))
+		if (is_in_question(&subjects[i]) && !is_more(lateness, i, subjects))
 			subjects[i].ground = STRAGGLER_NOT_NAMED;
 }

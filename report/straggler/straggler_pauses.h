@@ -6,11 +6,12 @@
 
 #include "straggler_lateness.h"
 
-/* Takes back the names of subjects by LUMPS, unless their ranks are late in the stretches of their lumps by
- * STRAGGLER_PAUSES_OVER times as much as others are in as many stretches, each in its own latest ones. Others are the
- * ranks of subjects that are not named, and of these ranks a quarter may be as late. Lateness counts from the earliest
- * rank of a stretch: where more than half of them pause together, the median does, too. It needs lateness->values and
- * series. */
+/* Takes back the names of subjects by LUMPS, or by a PHASE of fewer than STRAGGLER_SHORT stretches, in which ranks of a
+ * group may have paused one after the other. Their ranks must be late in the stretches of the lumps, or of the phase,
+ * by STRAGGLER_PAUSES_OVER times as much as others are in as many stretches, each in its own latest ones. Others are
+ * the ranks of subjects that are not named, and of these ranks a quarter may be as late. Lateness counts from the
+ * earliest rank of a stretch: where more than half of them pause together, the median does, too. It needs
+ * lateness->values and series. */
 void straggler_pauses_take_back(struct straggler_lateness *lateness,
 				struct straggler_subject *subjects);
 

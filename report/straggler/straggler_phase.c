@@ -8,7 +8,6 @@
 #include "report/names/robust.h"
 
 #define FEWEST 4u  /* stretches of a phase */
-#define SHORT  8u  /* stretches: fewer tell nothing of how often */
 #define LEAST  16u /* part of the run */
 #define APART  10  /* spreads that no noise reaches */
 
@@ -116,7 +115,7 @@ static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subj
 static bool is_sure(const struct straggler_lateness *lateness, const struct straggler_phase *phase,
 		    const struct straggler_phase_question *question)
 {
-	const bool is_short = phase->nr_stretches < SHORT;
+	const bool is_short = phase->nr_stretches < STRAGGLER_SHORT;
 	const bool often = phase->p < question->p_max && !is_short && lateness->nr_subjects > 2 &&
 			   phase->shift > STRAGGLER_SHIFT_OFTEN;
 	const bool lasts = phase->shift > question->shift &&

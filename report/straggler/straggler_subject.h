@@ -14,6 +14,7 @@
 #define STRAGGLER_STALL_MIN   0.1
 #define STRAGGLER_STALL_TIMES 10
 #define STRAGGLER_STOPS_P_MAX 1e-3
+#define STRAGGLER_SHORT       8u /* stretches: fewer of a phase tell nothing of how often */
 #define STRAGGLER_SHORT_MIN   0.05
 #define STRAGGLER_SHIFT_Z     7
 #define STRAGGLER_SHIFT_OFTEN 5

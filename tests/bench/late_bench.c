@@ -192,6 +192,9 @@ static const struct kind pausing[] = {
 	{"3 ranks, ten steps each 200 steps", PAUSES(3, 2000, 200, 1000), -1},
 	{"8 ranks, ten steps each 200 steps", PAUSES(8, 1000, 200, 1000), -1},
 	{"32 ranks, ten steps each 200 steps", PAUSES(32, 2000, 200, 1000), -1},
+	{"4 ranks, one or two pauses of ten steps", PAUSES(4, 300, 200, 1000), -1},
+	{"8 ranks, one or two pauses of ten steps", PAUSES(8, 300, 200, 1000), -1},
+	{"32 ranks, one or two pauses of ten steps", PAUSES(32, 300, 200, 1000), -1},
 };
 
 static bool is_planted(const struct model *model, uint32_t rank)

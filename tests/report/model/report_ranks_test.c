@@ -221,21 +221,21 @@ static void add_long_kernels(uint32_t count, uint64_t ns)
 	build();
 }
 
-/* Two kernels in a hundred are a fiftieth: without them its compute time is the others'. */
+/* Five kernels in a hundred are a twentieth: without them its compute time is the others'. */
 static void a_few_long_kernels_make_nobody_stand_out(void **state)
 {
 	(void)state;
-	add_long_kernels(2, 40000000);
-	assert_int_equal(ranks->rows[5].compute.count, 102);
+	add_long_kernels(5, 16000000);
+	assert_int_equal(ranks->rows[5].compute.count, 105);
 	assert_true(ranks->rows[5].compute.ns * 10 > ranks->medians_ns[REPORT_RANKS_COMPUTE] * 11);
 	assert_int_equal(nr_outliers(), 0);
 }
 
 /* As much time in more kernels. */
-static void more_long_kernels_than_a_fiftieth_stand_out(void **state)
+static void more_long_kernels_than_a_twentieth_stand_out(void **state)
 {
 	(void)state;
-	add_long_kernels(6, 14000000);
+	add_long_kernels(20, 4000000);
 	assert_int_equal(nr_outliers(), 1);
 	assert_int_equal(ranks->rows[5].outliers, 1u << REPORT_RANKS_COMPUTE);
 }
@@ -257,20 +257,20 @@ static void add_pauses(uint32_t count, uint64_t ns)
 	build();
 }
 
-/* Two in a hundred kernels are a fiftieth. */
+/* Five in a hundred kernels are a twentieth. */
 static void a_pause_makes_nobody_stand_out(void **state)
 {
 	(void)state;
-	add_pauses(1, 60000000);
+	add_pauses(4, 20000000);
 	assert_true(ranks->rows[5].nccl.ns * 5 < ranks->medians_ns[REPORT_RANKS_NCCL] * 4);
 	assert_true(ranks->rows[5].busy_ns * 20 < ranks->medians_ns[REPORT_RANKS_BUSY] * 19);
 	assert_int_equal(nr_outliers(), 0);
 }
 
-static void more_pauses_than_a_fiftieth_stand_out(void **state)
+static void more_pauses_than_a_twentieth_stand_out(void **state)
 {
 	(void)state;
-	add_pauses(8, 10000000);
+	add_pauses(40, 5000000);
 	assert_int_equal(nr_outliers(), 1);
 	assert_true(ranks->rows[5].outliers & 1u << REPORT_RANKS_NCCL);
 }
@@ -570,9 +570,9 @@ int main(void)
 		TEST(one_that_is_a_tenth_less_busy_is_named),
 		TEST(none_is_named_where_all_are_alike),
 		TEST(a_few_long_kernels_make_nobody_stand_out),
-		TEST(more_long_kernels_than_a_fiftieth_stand_out),
+		TEST(more_long_kernels_than_a_twentieth_stand_out),
 		TEST(a_pause_makes_nobody_stand_out),
-		TEST(more_pauses_than_a_fiftieth_stand_out),
+		TEST(more_pauses_than_a_twentieth_stand_out),
 		TEST(three_ranks_are_not_compared),
 		TEST(several_programs_of_a_rank_are_no_more_ranks),
 		TEST(the_peak_is_that_of_device_memory),
