@@ -24,11 +24,18 @@ struct report_straggler_moment {
 	uint64_t start_ns, end_ns;
 };
 
+/* A member's broadcasts and scatters, added up (report_straggler_roots.h). */
+struct report_straggler_rooted {
+	uint64_t calls, gpu_calls; /* gpu_calls: those whose kernel is known */
+	uint64_t gpu_ns, host_ns;
+};
+
 /* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_subject found;
+	struct report_straggler_rooted rooted;
 	struct report_straggler_moment moment; /* of its part of the run, if it is named for one */
 	bool in_group;                         /* of one of the communicator's groups */
 	bool excused; /* it is late, but because of its pipeline: it is not named */

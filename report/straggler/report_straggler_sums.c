@@ -3,6 +3,23 @@
 #include <errno.h>
 
 #include "report_straggler_result.h"
+#include "report_straggler_roots.h"
+
+/* Such calls are compared with those of no rank, so no writer has all of them. */
+static void add_rooted(struct report_straggler *report, const struct collective_sum *sum,
+		       uint64_t key)
+{
+	for (uint32_t i = 0; i < report->nr_communicators; i++) {
+		const struct report_straggler_communicator *of = &report->communicators[i];
+		const uint32_t at = of->fold->key == key
+					    ? collective_fold_find(of->fold, sum->key.process,
+								   sum->key.communicator_id)
+					    : COLLECTIVE_FOLD_NONE;
+
+		if (at != COLLECTIVE_FOLD_NONE)
+			report_straggler_roots_add(&of->members[at].rooted, sum);
+	}
+}
 
 /* What a sum says of its rank. The bins of all sums of a rank are put together. */
 static int add_sum(struct report_straggler *report, const struct collective_sum *sum)
@@ -17,6 +34,8 @@ static int add_sum(struct report_straggler *report, const struct collective_sum 
 		report->unknown += sum->numbered;
 		return 0;
 	}
+	if (report_straggler_roots_has(sum->key.function))
+		add_rooted(report, sum, end->key);
 	for (uint32_t i = 0; i < report->nr_communicators && sum->used; i++) {
 		const struct report_straggler_communicator *of = &report->communicators[i];
 

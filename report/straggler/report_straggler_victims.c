@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report_straggler_result.h"
+#include "report_straggler_roots.h"
 
 #include "report/names/robust.h"
 
@@ -60,6 +61,38 @@ static bool is_keeper(const struct report_straggler *report, uint32_t keeper, ui
 	return keeper != kept && !rank->kept_by;
 }
 
+/* A named rank whose keeper is looked for, and the longest wait for one until now. */
+struct kept {
+	struct report_straggler_rank *rank;
+	uint64_t most_ns;
+	uint64_t *waited_ns; /* as of waited_more(), both */
+	double *values;
+};
+
+/* Makes a member of a communicator the keeper, if the rank waited more there than for those before. waited_ns has the
+ * waits of all members, and is zeroed. */
+static void try_keeper(const struct report_straggler *report, uint32_t communicator,
+		       uint32_t keeper, struct kept *kept)
+{
+	const struct report_straggler_communicator *of = &report->communicators[communicator];
+	const uint32_t by = of->members[keeper].of_rank;
+	const uint32_t index = (uint32_t)(kept->rank - report->ranks);
+
+	/* With two ranks a communicator shows little, so the keeper may be named on another one. */
+	if ((report->ranks[by].named || report->ranks[by].groups) && is_keeper(report, by, index)) {
+		const uint64_t more_ns =
+			waited_more(report, kept->rank, kept->waited_ns, kept->values);
+
+		if (more_ns > kept->most_ns) {
+			kept->most_ns = more_ns;
+			kept->rank->kept_by = report->ranks[by].id;
+			kept->rank->kept_on = communicator;
+		}
+	}
+	for (uint32_t i = 0; i < of->fold->nr_members; i++)
+		kept->waited_ns[of->members[i].of_rank] = 0;
+}
+
 /* Sets kept_by and kept_on of a named rank. waited_ns, values: as of waited_more(), waited_ns zeroed. */
 static void find_keeper(const struct report_straggler *report, struct report_straggler_rank *rank,
 			uint64_t *waited_ns, double *values)
@@ -67,31 +100,26 @@ static void find_keeper(const struct report_straggler *report, struct report_str
 	const struct report_straggler_communicator *late =
 		&report->communicators[rank->communicator];
 	const struct straggler_subject *found = &late->members[rank->member].found;
-	const uint32_t index = (uint32_t)(rank - report->ranks);
-	uint64_t most_ns = found->late_ns > 0 ? (uint64_t)found->late_ns * late->fold->used / 2 : 0;
+	struct kept kept = {
+		.rank = rank,
+		.most_ns = found->late_ns > 0 ? (uint64_t)found->late_ns * late->fold->used / 2 : 0,
+		.waited_ns = waited_ns,
+		.values = values,
+	};
 
 	for (uint32_t i = 0; i < report->nr_communicators && found->late_ns > 0; i++) {
 		const struct report_straggler_communicator *of = &report->communicators[i];
-		uint32_t keeper =
-			i == rank->communicator ? REPORT_STRAGGLER_NONE : most_waited_for(of);
 
-		if (keeper == REPORT_STRAGGLER_NONE)
+		if (i == rank->communicator)
 			continue;
-		const uint32_t by = of->members[keeper].of_rank;
-		/* With two ranks a communicator shows little, so the keeper may be named on another one. */
-		if ((!report->ranks[by].named && !report->ranks[by].groups) ||
-		    !is_keeper(report, by, index))
-			continue;
-		for (uint32_t j = 0; j < of->fold->nr_members; j++)
+		const uint32_t last = most_waited_for(of);
+		for (uint32_t j = 0; j < of->fold->nr_members && last != REPORT_STRAGGLER_NONE; j++)
 			waited_ns[of->members[j].of_rank] = of->members[j].found.waited_ns;
-		const uint64_t more_ns = waited_more(report, rank, waited_ns, values);
-		if (more_ns > most_ns) {
-			most_ns = more_ns;
-			rank->kept_by = report->ranks[by].id;
-			rank->kept_on = i;
-		}
-		for (uint32_t j = 0; j < of->fold->nr_members; j++)
-			waited_ns[of->members[j].of_rank] = 0;
+		if (last != REPORT_STRAGGLER_NONE)
+			try_keeper(report, i, last, &kept);
+		const uint32_t root = report_straggler_roots_find(of, waited_ns);
+		if (root != REPORT_STRAGGLER_NONE)
+			try_keeper(report, i, root, &kept);
 	}
 }
 

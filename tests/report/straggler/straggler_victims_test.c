@@ -51,7 +51,28 @@ static void communicate(const uint32_t *processes, uint32_t communicator, uint32
 	}
 }
 
-static void train(int32_t late_rank)
+/* The even rank of each pair sends its data to the other one, which waits for it; the even one does not wait. */
+static void broadcast(const uint32_t *processes, uint32_t step, double *now_ms)
+{
+	for (uint32_t i = 0; i < RANKS; i += 2) {
+		const double end_ms[] = {now_ms[i] + 1, fmax(now_ms[i], now_ms[i + 1]) + 1};
+
+		for (uint32_t j = 0; j < 2; j++) {
+			struct collective call =
+				job_all_reduce(TENSOR, step + 1, 0, (uint64_t)(now_ms[i + j] * MS),
+					       (uint64_t)((end_ms[j] - now_ms[i + j]) * MS));
+
+			call.function = COLLECTIVE_BROADCAST;
+			call.peer = 0;
+			job_call(processes[i + j], &call);
+			now_ms[i + j] = end_ms[j];
+		}
+	}
+}
+
+enum tensor { ALL_REDUCE, BROADCAST };
+
+static void train_with(int32_t late_rank, enum tensor tensor)
 {
 	double now_ms[RANKS] = {1, 1, 1, 1};
 	uint32_t processes[RANKS];
@@ -62,12 +83,20 @@ static void train(int32_t late_rank)
 		for (uint32_t i = 0; i < RANKS; i++)
 			now_ms[i] +=
 				20 + 0.2 * job_uniform(&seed) + ((int32_t)i == late_rank ? 10 : 0);
-		communicate(processes, TENSOR, step, now_ms);
+		if (tensor == BROADCAST)
+			broadcast(processes, step, now_ms);
+		else
+			communicate(processes, TENSOR, step, now_ms);
 		for (uint32_t i = 0; i < RANKS; i++)
 			now_ms[i] += 2 + 0.2 * job_uniform(&seed);
 		communicate(processes, DATA, step, now_ms);
 	}
 	job_commit();
+}
+
+static void train(int32_t late_rank)
+{
+	train_with(late_rank, ALL_REDUCE);
 }
 
 static void a_rank_that_was_kept_waiting_is_said_to_be(void **state)
@@ -115,6 +144,37 @@ static void in_tables_a_rank_that_was_kept_waiting_is_no_cause(void **state)
 	free(text);
 	report_tree_destroy(tree);
 	profile_destroy(profile);
+	report_straggler_destroy(found);
+}
+
+static void a_rank_that_waited_for_a_late_root_was_kept_waiting(void **state)
+{
+	(void)state;
+	train_with(2, BROADCAST);
+	struct report_straggler *found = job_straggler();
+	char line[STRAGGLER_TEXT_SIZE];
+
+	straggler_text_line(found, line, sizeof(line));
+	assert_int_equal(found->nr_named, 2);
+	assert_int_equal(found->ranks[0].rank, 2);
+	assert_int_equal(found->ranks[0].kept_by, 0);
+	assert_int_equal(found->ranks[1].rank, 3);
+	assert_int_equal(found->ranks[1].kept_by, found->ranks[0].id);
+	assert_non_null(strstr(line, "; rank 3 on node01 (kept waiting by rank 2 on node01 in "
+				     "collectives of ranks 2-3)"));
+	report_straggler_destroy(found);
+}
+
+/* It keeps the root waiting for nothing. */
+static void a_rank_that_comes_late_to_its_root_is_late_itself(void **state)
+{
+	(void)state;
+	train_with(3, BROADCAST);
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].rank, 3);
+	assert_int_equal(found->ranks[0].kept_by, 0);
 	report_straggler_destroy(found);
 }
 
@@ -232,6 +292,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_rank_that_was_kept_waiting_is_said_to_be),
 		TEST(in_tables_a_rank_that_was_kept_waiting_is_no_cause),
+		TEST(a_rank_that_waited_for_a_late_root_was_kept_waiting),
+		TEST(a_rank_that_comes_late_to_its_root_is_late_itself),
 		TEST(a_rank_is_kept_waiting_by_one_that_is_named_on_another_communicator),
 		TEST(what_all_ranks_waited_for_excuses_nobody),
 		TEST(without_a_late_rank_nobody_is_named),
