@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "watch_look.h"
@@ -20,10 +19,10 @@ static bool is_small(const char *path)
 	return stat(path, &file) == 0 && (uint64_t)file.st_size <= WATCH_CAUSES_STORE_MAX;
 }
 
-/* Gives a finding's cause, and what is known of its expert, to the one of the same name. */
+/* Gives a finding's cause, and what is known of its expert, to the same one. */
 static void hand_over(struct watch_finding *from, struct watch_finding *to)
 {
-	if (strcmp(from->name, to->name) != 0)
+	if (from->identity != to->identity)
 		return;
 	to->expert_gpu_times = from->expert_gpu_times;
 	to->expert_bytes_times = from->expert_bytes_times;

@@ -9,8 +9,8 @@
 #include "watch_onset.h"
 #include "watch_pace.h"
 #include "watch_replay.h"
+#include "watch_steps.h"
 
-#include "report/names/call_period.h"
 #include "report/names/robust.h"
 
 #define STEP_MAX_NS 1e15 /* more is no step */
@@ -55,20 +55,6 @@ static bool *find_late(const struct measuring *measuring, uint32_t nr_ranks)
 
 /* ---- since when */
 
-static int find_period(const struct measuring *measuring, uint32_t *period)
-{
-	uint32_t count, first = first_on(measuring, &count);
-	uint32_t *kinds = calloc(count + 1ul, sizeof(*kinds));
-
-	if (!kinds)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		kinds[i] = measuring->recent->meetings[first + i].kind;
-	*period = call_period_find(kinds, count);
-	free(kinds);
-	return 0;
-}
-
 static double time_of(const struct watch_visit *visit)
 {
 	return (double)(visit->end_ns - visit->start_ns);
@@ -111,15 +97,16 @@ static uint32_t add_steps(double *values, uint32_t count, uint32_t period, uint3
 	return steps;
 }
 
-/* Returns the first collective of the steps in which the subject is late. */
+/* *onset: the first collective of the steps in which the subject is late; *over: that after the last of them. */
 static int find_onset(const struct measuring *measuring, const bool *is_late, uint32_t period,
-		      uint32_t *onset)
+		      uint32_t *onset, uint32_t *over)
 {
 	uint32_t count, first = first_on(measuring, &count);
-	double *row = calloc(count + 1ul, sizeof(*row));
+	double *row = calloc(2ul * count + 1, sizeof(*row));
 	double *values = calloc(measuring->fold->nr_members + 1ul, sizeof(*values));
 
 	*onset = first;
+	*over = first + count;
 	for (uint32_t i = 0; i < count && row && values; i++)
 		row[i] = lateness(measuring->recent, &measuring->recent->meetings[first + i],
 				  is_late, values);
@@ -129,6 +116,7 @@ static int find_onset(const struct measuring *measuring, const bool *is_late, ui
 		const uint32_t step = watch_onset_find(row, steps);
 
 		*onset = step ? first + before + step * period : first;
+		*over = first + before + watch_onset_over(row, steps, step, row + count) * period;
 	}
 	int error = row && values ? 0 : -ENOMEM;
 	free(row);
@@ -271,14 +259,18 @@ static int measure(const struct measuring *measuring, bool is_stall, struct watc
 {
 	const struct watch_recent *recent = measuring->recent;
 	bool *is_late = find_late(measuring, recent->nr_ranks);
-	uint32_t count, onset = 0, period = 0;
-	const uint32_t first = first_on(measuring, &count);
-	int error = is_late ? find_period(measuring, &period) : -ENOMEM;
+	uint32_t count, onset = 0, over = 0, period = 0;
+	const uint32_t first = first_on(measuring, &count), end = first + count;
+	int error = is_late ? watch_steps_find(recent, first, end, &period) : -ENOMEM;
 
 	if (!error)
-		error = find_onset(measuring, is_late, period ? period : 1, &onset);
-	if (!error && count)
-		finding->age_ns = recent->called_ns[first + count - 1] - recent->called_ns[onset];
+		error = find_onset(measuring, is_late, period ? period : 1, &onset, &over);
+	if (!error && count) {
+		finding->age_ns = recent->called_ns[end - 1] - recent->called_ns[onset];
+		finding->over_ns = over < end && over > first ? recent->called_ns[end - 1] -
+									recent->called_ns[over - 1]
+							      : 0;
+	}
 	/* A stall is no part of a usual step. */
 	if (!error && count && !recent->others && !is_stall)
 		error = replay(measuring, onset, is_late, recent->nr_ranks, period, &finding->step);
@@ -292,7 +284,7 @@ static int measure_stretches(const struct watch_cost_subject *subject,
 {
 	const struct collective_fold *fold = subject->on->fold;
 	const uint32_t count = collective_fold_buckets(fold);
-	double *row = calloc(count + 1ul, sizeof(*row));
+	double *row = calloc(2ul * count + 1, sizeof(*row));
 
 	if (!row)
 		return -ENOMEM;
@@ -301,9 +293,10 @@ static int measure_stretches(const struct watch_cost_subject *subject,
 			row[i] +=
 				(double)fold->members[subject->members[j]].buckets[i].late_twice_ns;
 	const uint32_t onset = watch_onset_find(row, count);
-	if (count)
-		finding->age_ns = (uint64_t)fmin(
-			(double)subject->on->span_ns * (count - onset) / count, AGE_MAX_NS);
+	const uint32_t over = watch_onset_over(row, count, onset, row + count);
+	const double each_ns = count ? (double)subject->on->span_ns / count : 0;
+	finding->age_ns = (uint64_t)fmin(each_ns * (count - onset), AGE_MAX_NS);
+	finding->over_ns = (uint64_t)fmin(each_ns * (count - over), AGE_MAX_NS);
 	free(row);
 	return 0;
 }

@@ -16,8 +16,8 @@ struct watch_cost_subject {
 	uint32_t nr_members;
 };
 
-/* Sets age_ns, and step where it is seen. step.without_ns cannot be computed where ranks wait in sends and receives.
- * finding->ground is set. 0 or -ENOMEM. */
+/* Sets age_ns, over_ns, and step where it is seen. step.without_ns cannot be computed where ranks wait in sends and
+ * receives. finding->ground is set. 0 or -ENOMEM. */
 int watch_cost_measure(const struct watch_recent *recent, const struct watch_cost_subject *subject,
 		       struct watch_finding *finding);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "watch_waits.h"
 
@@ -17,6 +16,7 @@ struct subject {
 	bool told, gone;             /* gone: it was told that it is late no longer */
 	bool covered;                /* a group of which it is a part was told */
 	uint64_t since_ns, first_ns; /* first_ns: since then each look has found it */
+	uint64_t until_ns;           /* when it was late last, about */
 };
 
 struct watch_events {
@@ -92,6 +92,9 @@ static int tell(struct taking *taking, enum watch_event_kind kind, const struct 
 		.kind = kind, .time_ns = taking->now_ns, .since_ns = subject->since_ns};
 	int error = watch_finding_copy(&subject->finding, &event.finding);
 
+	if (kind == WATCH_EVENT_RECOVERED)
+		event.until_ns = subject->until_ns > subject->since_ns ? subject->until_ns
+								       : subject->since_ns;
 	if (!error && kind == WATCH_EVENT_LATE)
 		set_usual_step(taking->events, event.since_ns, &event.finding);
 	if (!error)
@@ -121,7 +124,7 @@ static int tell_wait(void *context, const struct watch_wait *wait, bool begins)
 static bool is_of(const struct subject *subject, const struct watch_finding *finding)
 {
 	return subject->is_stall == (finding->ground == STRAGGLER_STALL) &&
-	       strcmp(subject->finding.name, finding->name) == 0;
+	       subject->finding.identity == finding->identity;
 }
 
 static const struct watch_finding *find(const struct watch_look *look,
@@ -138,7 +141,7 @@ static bool has_stall(const struct watch_look *look, const struct subject *subje
 {
 	for (uint32_t i = 0; i < look->nr_findings; i++)
 		if (look->findings[i].ground == STRAGGLER_STALL &&
-		    strcmp(look->findings[i].name, subject->finding.name) == 0)
+		    look->findings[i].identity == subject->finding.identity)
 			return true;
 	return false;
 }
@@ -182,7 +185,7 @@ static void find_covered(struct watch_events *events)
 static bool is_left_of(const struct subject *subject, const struct watch_finding *finding)
 {
 	return finding->ground == STRAGGLER_STALL && subject->told && !subject->is_stall &&
-	       strcmp(subject->finding.name, finding->name) == 0;
+	       subject->finding.identity == finding->identity;
 }
 
 static int add_new(struct taking *taking, const struct watch_look *look)
@@ -247,6 +250,7 @@ static int take_found(struct taking *taking, struct subject *subject,
 		subject->told = subject->gone = false;
 		subject->first_ns = taking->now_ns;
 	}
+	subject->until_ns = taking->now_ns - finding->over_ns;
 	subject->found++;
 	subject->missed = 0;
 	if (error || subject->told || !is_sure(taking, subject))
@@ -265,7 +269,7 @@ static bool has_passed(const struct taking *taking, const struct watch_look *loo
 	    is_in_group(look, &stall->finding))
 		return false;
 	for (uint32_t i = 0; i < look->nr_findings; i++)
-		if (strcmp(look->findings[i].name, stall->finding.name) == 0)
+		if (look->findings[i].identity == stall->finding.identity)
 			return false;
 	return true;
 }

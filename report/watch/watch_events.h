@@ -33,6 +33,7 @@ enum watch_event_kind {
 struct watch_event {
 	enum watch_event_kind kind;
 	uint64_t time_ns, since_ns; /* CLOCK_REALTIME: now, and of the onset, about */
+	uint64_t until_ns;          /* of one that recovered: of the end, about; else 0 */
 	struct watch_finding
 		finding;     /* owns; of the newest look that has found it; as of watch_absence.h */
 	uint32_t nr_waiting; /* for a missing one */

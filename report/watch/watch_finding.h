@@ -20,6 +20,7 @@ struct watch_step {
 };
 
 struct watch_finding {
+	uint64_t identity;  /* of its ranks or its link (watch_identity.h) */
 	char *name;         /* owns: "rank 5 on node2", "node2 (8 ranks: 8-15)" */
 	char *text;         /* owns: how late it is, as in a report of late ranks */
 	char *communicator; /* owns; its name */
@@ -42,6 +43,7 @@ struct watch_finding {
 	uint64_t waited_ns; /* what each other rank waited for it there, on average */
 	double share;       /* the same as a part of the time */
 	uint64_t age_ns;    /* time from its onset to the newest collective */
+	uint64_t over_ns;   /* the same from the last one in which it was late; 0: it still is */
 	struct watch_step step;
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "watch_cost.h"
+#include "watch_identity.h"
 #include "watch_recent.h"
 #include "watch_unstarted.h"
 
@@ -91,10 +92,10 @@ static void describe(char *text, size_t size, const struct late *late, uint64_t 
 }
 
 /* Returns whether the window before this one has found it. */
-static bool is_found(const struct watch_look *look, const char *name)
+static bool is_found(const struct watch_look *look, uint64_t identity)
 {
 	for (uint32_t i = 0; i < look->nr_findings; i++)
-		if (strcmp(look->findings[i].name, name) == 0)
+		if (look->findings[i].identity == identity)
 			return true;
 	return false;
 }
@@ -123,16 +124,19 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	const bool is_over = (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used;
 	const uint64_t waited_ns =
 		(stall ? found->lump_ns : found->others_ns) / (late->of.on->fold->nr_members - 1);
+	const uint64_t identity = watch_identity_ranks(looking->straggler, late->of.on,
+						       late->of.members, late->of.nr_members);
 	char text[STRAGGLER_TEXT_SIZE] = "";
 
 	/* A stage that has one rank is late as that rank. */
 	if (late->stage >= 0 && late->of.nr_members == 1)
 		text_line_append(text, sizeof(text), "stage %" PRId32 ", ", late->stage);
-	if (is_found(looking->look, name) || (stall && looking->is_second) ||
+	if (is_found(looking->look, identity) || (stall && looking->is_second) ||
 	    (found->ground == STRAGGLER_PHASE && is_over))
 		return 0;
 	describe(text, sizeof(text), late, waited_ns);
 	struct watch_finding finding = {
+		.identity = identity,
 		.name = strdup(name),
 		.text = strdup(text),
 		.communicator = strdup(late->of.on->name),
@@ -263,9 +267,11 @@ static int add_link(struct looking *looking, const struct straggler_link *link)
 
 	text_line_append(name, sizeof(name), "link of %s", communicator);
 	straggler_text_link(text, sizeof(text), link);
-	if (is_found(looking->look, name))
+	const uint64_t identity = watch_identity_link(fold->key);
+	if (is_found(looking->look, identity))
 		return 0;
 	struct watch_finding finding = {
+		.identity = identity,
 		.name = strdup(name),
 		.text = strdup(text),
 		.communicator = strdup(communicator),

@@ -11,4 +11,8 @@
  * is no onset. 0: no split has a first mean below half of the second. */
 uint32_t watch_onset_find(const double *values, uint32_t count);
 
+/* Returns the index after the last value from onset on that is half as large as the largest eighth of these (its
+ * median). count: so few follow that a rank which is late now and then may still be late. sorted: room for as many. */
+uint32_t watch_onset_over(const double *values, uint32_t count, uint32_t onset, double *sorted);
+
 #endif

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "watch_steps.h"
+
 #include "base/array.h"
-#include "report/names/call_period.h"
 #include "report/names/robust.h"
 
 #define STEP_MAX_NS 1e18
@@ -47,15 +48,11 @@ static double usual_step(const uint64_t *called_ns, uint32_t count, uint32_t per
 int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t end,
 		     uint64_t since_ns, struct watch_pace *pace)
 {
-	const uint32_t count = end - first;
-	uint32_t *kinds = calloc(count, sizeof(*kinds));
-	double *steps = calloc(count, sizeof(*steps)), step_ns = 0;
+	double *steps = calloc(end - first, sizeof(*steps)), step_ns = 0;
 
 	*pace = (struct watch_pace){.key = recent->keys[recent->meetings[first].communicator]};
-	if (kinds && steps) {
-		for (uint32_t i = 0; i < count; i++)
-			kinds[i] = recent->meetings[first + i].kind;
-		pace->collectives = call_period_find(kinds, count);
+	int error = steps ? watch_steps_find(recent, first, end, &pace->collectives) : -ENOMEM;
+	if (!error) {
 		uint32_t from = first;
 
 		while (from < end && recent->called_ns[from] < since_ns)
@@ -64,8 +61,6 @@ int watch_pace_since(const struct watch_recent *recent, uint32_t first, uint32_t
 				     pace->collectives ? pace->collectives : 1, steps);
 	}
 	pace->step_ns = step_ns > 0 && step_ns < STEP_MAX_NS ? (uint64_t)llround(step_ns) : 0;
-	const int error = kinds && steps ? 0 : -ENOMEM;
-	free(kinds);
 	free(steps);
 	return error;
 }

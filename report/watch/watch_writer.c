@@ -85,7 +85,7 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 		write_step(out, finding);
 		break;
 	case WATCH_EVENT_RECOVERED:
-		report_summary_time(event->time_ns - event->since_ns, duration);
+		report_summary_time(event->until_ns - event->since_ns, duration);
 		if (finding->is_link)
 			fprintf(out, "no longer slow: %s, which was slow for %s, since %s",
 				finding->name, duration, since);
@@ -144,6 +144,10 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 	json_text_member(out, "event", watch_writer_kind(event->kind));
 	write_time(out, "time", event->time_ns);
 	write_time(out, "since", event->since_ns);
+	if (event->kind == WATCH_EVENT_RECOVERED)
+		write_time(out, "until", event->until_ns);
+	else
+		fprintf(out, "\"until\":null,");
 	json_text_member(out, "name", finding->name);
 	fprintf(out, "\"group\":%s,\"ranks\":[", finding->is_group ? "true" : "false");
 	for (uint32_t i = 0; i < finding->nr_ranks; i++)

@@ -35,7 +35,12 @@ static int tear_down(void **state)
 
 static struct watch_finding finding(const char *name, int32_t *ranks, uint32_t nr_ranks)
 {
+	uint64_t identity = nr_ranks;
+
+	for (uint32_t i = 0; i < nr_ranks; i++)
+		identity = 1000 * identity + (uint64_t)ranks[i];
 	return (struct watch_finding){
+		.identity = identity,
 		.name = (char *)name,
 		.text = (char *)"by much",
 		.communicator = (char *)"all ranks",
@@ -47,7 +52,7 @@ static struct watch_finding finding(const char *name, int32_t *ranks, uint32_t n
 	};
 }
 
-static int32_t five[] = {5}, four_to_seven[] = {4, 5, 6, 7};
+static int32_t five[] = {5}, six[] = {6}, four_to_seven[] = {4, 5, 6, 7};
 
 /* A look one second later, with new collectives. Returns how many events there are. */
 static uint32_t look(struct watch_finding *findings, uint32_t nr_findings)
@@ -91,7 +96,7 @@ static void the_step_without_the_cause_is_that_before_the_onset(void **state)
 	assert_int_equal(list[0].finding.step.without_ns, 41000000);
 	assert_false(list[0].finding.step.is_least);
 	/* Of another communicator nothing was seen before. */
-	late = finding("rank 6 on a", five, 1);
+	late = finding("rank 6 on a", six, 1);
 	late.key = 8;
 	late.step = (struct watch_step){3, 47000000, 39000000, false};
 	assert_int_equal(look(&late, 1), 0);
@@ -144,6 +149,45 @@ static void the_third_look_without_it_lets_it_go(void **state)
 	assert_int_equal(look(NULL, 0), 0);
 	assert_int_equal(look(&late, 1), 0); /* and is named again */
 	assert_int_equal(look(&late, 1), 1);
+}
+
+/* It was late for five seconds until a look saw that it is no more; later looks still have some of that. */
+static void recovery_tells_when_the_lateness_ended(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		look(&late, 1);
+	const uint64_t ended_ns = now_ns;
+	for (uint64_t i = 1; i <= 5; i++) {
+		late.over_ns = i * S;
+		assert_int_equal(look(&late, 1), 0);
+	}
+	look(NULL, 0);
+	look(NULL, 0);
+	assert_int_equal(look(NULL, 0), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_int_equal(list[0].since_ns, 999 * S);
+	assert_int_equal(list[0].until_ns, ended_ns);
+	assert_int_equal(list[0].time_ns, ended_ns + 8 * S);
+}
+
+/* Two processes without a number may have one name. */
+static void names_do_not_tell_who_is_late(void **state)
+{
+	struct watch_finding both[] = {finding("a process on a", five, 1),
+				       finding("a process on a", six, 1)};
+
+	(void)state;
+	assert_int_equal(look(both, 2), 0);
+	assert_int_equal(look(both, 2), 2);
+	both[1].name = (char *)"a process on b";
+	assert_int_equal(look(&both[1], 1), 0);
+	assert_int_equal(look(&both[1], 1), 0);
+	assert_int_equal(look(&both[1], 1), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_RECOVERED);
+	assert_int_equal(list[0].finding.ranks[0], 5);
 }
 
 static void looks_without_new_collectives_do_not_count(void **state)
@@ -446,6 +490,8 @@ int main(void)
 		TEST(the_step_without_the_cause_is_that_before_the_onset),
 		TEST(one_look_alone_names_nobody),
 		TEST(the_third_look_without_it_lets_it_go),
+		TEST(recovery_tells_when_the_lateness_ended),
+		TEST(names_do_not_tell_who_is_late),
 		TEST(looks_without_new_collectives_do_not_count),
 		TEST(several_are_named_in_the_order_of_the_look),
 		TEST(a_group_takes_the_place_of_its_ranks),

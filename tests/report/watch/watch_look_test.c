@@ -75,6 +75,24 @@ static void a_late_rank_is_named_with_what_it_costs(void **state)
 	watch_look_fini(&found);
 }
 
+/* 45 late steps of 111 ms are left in the window, and 15 others of 101 ms follow. The first rank calls 10 ms before the late one. */
+static void a_look_tells_when_a_lateness_ended(void **state)
+{
+	(void)state;
+	watched_train(100, 10, 0.1);
+	struct watch_look found = watched_look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_int_equal(found.findings[0].over_ns, 0);
+	watch_look_fini(&found);
+	watched_train(15, 0, 0.1);
+	found = watched_look();
+	assert_int_equal(found.nr_findings, 1);
+	assert_string_equal(found.findings[0].name, "rank 5 on node01");
+	assert_in_range(found.findings[0].over_ns, 1510 * MS, 1530 * MS);
+	watch_look_fini(&found);
+}
+
 /* The window of steps of a second has 32 of them, of which 11 are not enough; the last 12 are. */
 static void of_long_steps_the_last_ones_suffice(void **state)
 {
@@ -448,6 +466,7 @@ int main(void)
 		TEST(of_long_steps_it_has_as_many_as_a_verdict_needs),
 		TEST(a_late_rank_is_named_with_what_it_costs),
 		TEST(of_long_steps_the_last_ones_suffice),
+		TEST(a_look_tells_when_a_lateness_ended),
 		TEST(what_was_late_before_the_window_is_over),
 		TEST(a_step_may_have_several_collectives),
 		TEST(a_collective_of_a_step_is_no_onset),

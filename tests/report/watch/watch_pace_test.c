@@ -43,8 +43,8 @@ static void the_pace_is_that_of_each_communicators_steps(void **state)
 	free(paces);
 }
 
-/* Returns the pace of a communicator with equal collectives that come so long after one another. */
-static uint64_t pace_of(const uint64_t *gaps_ns, uint32_t nr_gaps)
+/* Returns the pace of a communicator with equal collectives that come so long after one another, so many in a step. */
+static uint64_t pace_of(const uint64_t *gaps_ns, uint32_t nr_gaps, uint32_t collectives)
 {
 	struct watch_meeting meetings[TIMES + 1] = {{0}};
 	uint64_t called_ns[TIMES + 1] = {1000 * MS}, key = 7, step_ns;
@@ -60,13 +60,13 @@ static uint64_t pace_of(const uint64_t *gaps_ns, uint32_t nr_gaps)
 		called_ns[i + 1] = called_ns[i] + gaps_ns[i];
 	assert_int_equal(watch_pace_measure(&recent, &paces, &count), 0);
 	assert_int_equal(count, 1);
-	assert_int_equal(paces[0].collectives, 1);
+	assert_int_equal(paces[0].collectives, collectives);
 	step_ns = paces[0].step_ns;
 	free(paces);
 	return step_ns;
 }
 
-static void the_pace_is_the_mean_of_unequal_steps(void **state)
+static void equal_collectives_that_follow_closely_are_a_step(void **state)
 {
 	uint64_t gaps_ns[28];
 
@@ -74,7 +74,7 @@ static void the_pace_is_the_mean_of_unequal_steps(void **state)
 	/* Four equal collectives in a step of 100 ms. */
 	for (uint32_t i = 0; i < 28; i++)
 		gaps_ns[i] = (i % 4 == 3 ? 70 : 10) * MS;
-	assert_int_equal(pace_of(gaps_ns, 28), 25 * MS);
+	assert_int_equal(pace_of(gaps_ns, 28, 4), 100 * MS);
 }
 
 static void what_happens_once_is_no_part_of_the_pace(void **state)
@@ -86,7 +86,7 @@ static void what_happens_once_is_no_part_of_the_pace(void **state)
 		gaps_ns[i] = 40 * MS;
 	gaps_ns[0] = 5000 * MS;
 	gaps_ns[1] = 900 * MS;
-	assert_int_equal(pace_of(gaps_ns, 24), 40 * MS);
+	assert_int_equal(pace_of(gaps_ns, 24, 1), 40 * MS);
 }
 
 static void one_collective_has_no_pace(void **state)
@@ -146,7 +146,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_pace_is_that_of_each_communicators_steps),
-		cmocka_unit_test(the_pace_is_the_mean_of_unequal_steps),
+		cmocka_unit_test(equal_collectives_that_follow_closely_are_a_step),
 		cmocka_unit_test(what_happens_once_is_no_part_of_the_pace),
 		cmocka_unit_test(one_collective_has_no_pace),
 		cmocka_unit_test(what_was_seen_before_a_time_is_found),

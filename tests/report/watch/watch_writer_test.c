@@ -21,6 +21,9 @@ static struct watch_event event_of(enum watch_event_kind kind)
 		.kind = kind,
 		.time_ns = (86400 + 12 * 3600 + 3 * 60 + 14) * S + 250000000,
 		.since_ns = (86400 + 12 * 3600 + 3 * 60 + 10) * S,
+		.until_ns = kind == WATCH_EVENT_RECOVERED
+				    ? (86400 + 12 * 3600 + 3 * 60 + 12) * S + 500000000
+				    : 0,
 		.finding = {.name = (char *)"rank 5 on \"a\"",
 			    .text = (char *)"last in 98.00 % of 50 collectives of all ranks",
 			    .communicator = (char *)"all ranks",
@@ -145,7 +148,8 @@ static void nothing_is_said_of_a_step_that_is_not_known(void **state)
 	       "ranks");
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"late\",\"time\":\"1970-01-02T12:03:14.250Z\","
-	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
+	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"until\":null,\"name\":\"rank 5 on "
+	       "\\\"a\\\"\","
 	       "\"group\":false,\"ranks\":[5],\"stage\":null,\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":null,"
@@ -160,7 +164,7 @@ static void recovery_says_how_long_it_was(void **state)
 
 	(void)state;
 	expect(watch_writer_text, &event,
-	       "no longer late: rank 5 on \"a\", which was late for 4.250 s, since 12:03:10");
+	       "no longer late: rank 5 on \"a\", which was late for 2.500 s, since 12:03:10");
 }
 
 static void a_link_is_slow_and_no_longer(void **state)
@@ -174,8 +178,9 @@ static void a_link_is_slow_and_no_longer(void **state)
 	expect(watch_writer_text, &event,
 	       "slow since 12:03:10: link of ranks 4-5: they move data at 4.20 GB/s");
 	event.kind = WATCH_EVENT_RECOVERED;
+	event.until_ns = event.since_ns + 2500000000;
 	expect(watch_writer_text, &event,
-	       "no longer slow: link of ranks 4-5, which was slow for 4.250 s, since 12:03:10");
+	       "no longer slow: link of ranks 4-5, which was slow for 2.500 s, since 12:03:10");
 }
 
 static void a_stall_says_when_it_was(void **state)
@@ -205,7 +210,8 @@ static void json_has_integers_and_all_ranks(void **state)
 	event.finding.expert_bytes_times = 1.25;
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"recovered\",\"time\":\"1970-01-02T12:03:14.250Z\","
-	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
+	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"until\":\"1970-01-02T12:03:12.500Z\","
+	       "\"name\":\"rank 5 on \\\"a\\\"\","
 	       "\"group\":true,\"ranks\":[4,5],\"stage\":1,\"ground\":\"frequency\","
 	       "\"communicator\":\"all ranks\",\"collectives\":50,\"last\":49,"
 	       "\"waited_ns\":290,\"share\":0.125000,\"step_collectives\":1,"
@@ -240,7 +246,8 @@ static void a_missing_rank_says_how_long_others_wait(void **state)
 	       "(all_reduce, all ranks); 7 ranks wait for it, for 4.000 s");
 	expect(watch_writer_json, &event,
 	       "{\"schema\":1,\"event\":\"missing\",\"time\":\"1970-01-02T12:03:14.250Z\","
-	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"name\":\"rank 5 on \\\"a\\\"\","
+	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"until\":null,\"name\":\"rank 5 on "
+	       "\\\"a\\\"\","
 	       "\"group\":false,\"ranks\":[5],\"stage\":null,\"ground\":null,"
 	       "\"communicator\":\"all ranks\",\"collectives\":0,\"last\":0,"
 	       "\"waited_ns\":4000000000,\"share\":0.000000,\"step_collectives\":null,"
