@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "nvml_library.h"
+#include "reader_life.h"
 #include "telemetry_sums.h"
 
 #include "base/clock.h"
 
-#define MS_PER_S  1000u
 #define NS_PER_MS 1000000u
 #define NS_PER_S  1000000000u
 
@@ -25,17 +25,13 @@ struct device {
 /* Shared with the thread; the last to leave frees it. */
 struct telemetry_reader {
 	uint64_t interval_ns;
-	pthread_mutex_t lock; /* guards all that follows */
-	pthread_cond_t changed;
+	struct reader_life life; /* its lock guards all that follows */
 	struct device devices[TELEMETRY_READER_DEVICES];
 	uint32_t count;    /* devices that were ever used */
 	uint32_t refusal;  /* of NVML as a whole, for good: enum telemetry_refusal */
 	uint64_t since_ns; /* when the reading that goes on began; 0: none goes on */
 	uint32_t nr_used;  /* devices with users */
 	bool has_new;      /* a device has got its first user, and is to be read at once */
-	bool is_running;   /* there is a thread */
-	bool is_stopped;   /* the thread reads nothing more */
-	bool is_left;      /* the thread frees the reader at its end */
 };
 
 static uint64_t real_now_ns(void)
@@ -53,8 +49,7 @@ static struct timespec to_timespec(uint64_t ns)
 
 static void destroy(struct telemetry_reader *reader)
 {
-	pthread_mutex_destroy(&reader->lock);
-	pthread_cond_destroy(&reader->changed);
+	reader_life_fini(&reader->life);
 	free(reader);
 }
 
@@ -76,16 +71,16 @@ static uint32_t read_device(const struct nvml_library *library, struct device *d
 
 static void read_used(struct telemetry_reader *reader, const struct nvml_library *library)
 {
-	for (uint32_t i = 0; i < reader->count && !reader->is_stopped; i++) {
+	for (uint32_t i = 0; i < reader->count && !reader->life.is_stopped; i++) {
 		struct device *device = &reader->devices[i];
 		struct nvml_reading reading;
 
 		if (device->nr_users == 0)
 			continue;
 		reader->since_ns = clock_now_ns();
-		pthread_mutex_unlock(&reader->lock);
+		pthread_mutex_unlock(&reader->life.lock);
 		uint32_t refusal = read_device(library, device, &reading);
-		pthread_mutex_lock(&reader->lock);
+		pthread_mutex_lock(&reader->life.lock);
 		reader->since_ns = 0;
 		/* Between two users the sums pause. */
 		if (device->nr_users == 0)
@@ -103,9 +98,9 @@ static void serve(struct telemetry_reader *reader)
 	struct nvml_library *library;
 
 	reader->since_ns = clock_now_ns();
-	pthread_mutex_unlock(&reader->lock);
+	pthread_mutex_unlock(&reader->life.lock);
 	int error = nvml_library_open(&library);
-	pthread_mutex_lock(&reader->lock);
+	pthread_mutex_lock(&reader->life.lock);
 	reader->since_ns = 0;
 	if (error) {
 		reader->refusal = error == -ENOPKG ? TELEMETRY_NO_LIBRARY : TELEMETRY_NO_DRIVER;
@@ -113,7 +108,7 @@ static void serve(struct telemetry_reader *reader)
 	}
 	for (uint32_t i = 0; i < reader->count; i++)
 		reader->devices[i].handle = NULL;
-	while (reader->nr_used > 0 && !reader->is_stopped) {
+	while (reader->nr_used > 0 && !reader->life.is_stopped) {
 		uint64_t begin_ns = clock_now_ns(), wait_ns = reader->interval_ns;
 
 		reader->has_new = false;
@@ -123,30 +118,27 @@ static void serve(struct telemetry_reader *reader)
 			wait_ns = (now_ns - begin_ns) * TELEMETRY_READER_SHARE;
 		struct timespec until = to_timespec(now_ns + wait_ns);
 		int late = 0;
-		while (reader->nr_used > 0 && !reader->is_stopped && !reader->has_new && !late)
-			late = pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
+		while (reader->nr_used > 0 && !reader->life.is_stopped && !reader->has_new && !late)
+			late = pthread_cond_timedwait(&reader->life.changed, &reader->life.lock,
+						      &until);
 	}
-	pthread_mutex_unlock(&reader->lock);
+	pthread_mutex_unlock(&reader->life.lock);
 	nvml_library_close(library);
-	pthread_mutex_lock(&reader->lock);
+	pthread_mutex_lock(&reader->life.lock);
 }
 
 static void *run(void *argument)
 {
 	struct telemetry_reader *reader = argument;
 
-	pthread_mutex_lock(&reader->lock);
-	while (!reader->is_stopped && !reader->refusal) {
+	pthread_mutex_lock(&reader->life.lock);
+	while (!reader->life.is_stopped && !reader->refusal) {
 		if (reader->nr_used > 0)
 			serve(reader);
 		else
-			pthread_cond_wait(&reader->changed, &reader->lock);
+			pthread_cond_wait(&reader->life.changed, &reader->life.lock);
 	}
-	reader->is_running = false;
-	bool is_last = reader->is_left;
-	pthread_cond_broadcast(&reader->changed);
-	pthread_mutex_unlock(&reader->lock);
-	if (is_last)
+	if (reader_life_end(&reader->life))
 		destroy(reader);
 	return NULL;
 }
@@ -156,50 +148,24 @@ static void *run(void *argument)
 struct telemetry_reader *telemetry_reader_create(uint32_t interval_ms)
 {
 	struct telemetry_reader *reader = calloc(1, sizeof(*reader));
-	pthread_condattr_t attributes;
 
 	if (!reader)
 		return NULL;
 	reader->interval_ns = (uint64_t)interval_ms * NS_PER_MS;
-	pthread_mutex_init(&reader->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&reader->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	reader_life_init(&reader->life);
 	return reader;
 }
 
 void telemetry_reader_destroy(struct telemetry_reader *reader, uint32_t wait_ms)
 {
-	struct timespec until = to_timespec(clock_now_ns() + (uint64_t)wait_ms * NS_PER_MS);
-	int error = 0;
-
-	if (!reader)
-		return;
-	pthread_mutex_lock(&reader->lock);
-	reader->is_stopped = true;
-	pthread_cond_broadcast(&reader->changed);
-	while (reader->is_running && !error)
-		error = pthread_cond_timedwait(&reader->changed, &reader->lock, &until);
-	bool is_last = !reader->is_running;
-	reader->is_left = !is_last;
-	pthread_mutex_unlock(&reader->lock);
-	if (is_last)
+	if (reader && reader_life_stop(&reader->life, wait_ms))
 		destroy(reader);
 }
 
 /* The caller holds the lock. */
 static void start_thread(struct telemetry_reader *reader)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	if (reader->is_running || reader->refusal || pthread_attr_init(&attributes))
-		return;
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	reader->is_running = pthread_create(&thread, &attributes, run, reader) == 0;
-	pthread_attr_destroy(&attributes);
-	if (!reader->is_running)
+	if (!reader->refusal && !reader_life_start(&reader->life, run, reader))
 		reader->refusal = TELEMETRY_FAILED;
 }
 
@@ -228,39 +194,39 @@ static int find_device(struct telemetry_reader *reader, uint32_t pci_domain, uin
 int telemetry_reader_use(struct telemetry_reader *reader, uint32_t pci_domain, uint32_t pci_bus,
 			 uint32_t pci_device)
 {
-	pthread_mutex_lock(&reader->lock);
+	pthread_mutex_lock(&reader->life.lock);
 	int i = find_device(reader, pci_domain, pci_bus, pci_device);
 	if (i >= 0) {
 		start_thread(reader);
 		bool is_first = reader->devices[i].nr_users++ == 0;
 		reader->nr_used += is_first;
 		reader->has_new |= is_first;
-		pthread_cond_broadcast(&reader->changed);
+		pthread_cond_broadcast(&reader->life.changed);
 	}
-	pthread_mutex_unlock(&reader->lock);
+	pthread_mutex_unlock(&reader->life.lock);
 	return i;
 }
 
 void telemetry_reader_leave(struct telemetry_reader *reader, int device)
 {
-	pthread_mutex_lock(&reader->lock);
+	pthread_mutex_lock(&reader->life.lock);
 	struct device *left = &reader->devices[device];
 	if (--left->nr_users == 0) {
 		reader->nr_used--;
 		telemetry_sums_pause(&left->sums);
-		pthread_cond_broadcast(&reader->changed);
+		pthread_cond_broadcast(&reader->life.changed);
 	}
-	pthread_mutex_unlock(&reader->lock);
+	pthread_mutex_unlock(&reader->life.lock);
 }
 
 void telemetry_reader_find(struct telemetry_reader *reader, int device, uint64_t now_ns,
 			   struct device_telemetry *telemetry)
 {
-	pthread_mutex_lock(&reader->lock);
+	pthread_mutex_lock(&reader->life.lock);
 	*telemetry = reader->devices[device].sums.total;
 	if (reader->refusal)
 		telemetry->refusal = reader->refusal;
 	else if (reader->since_ns && now_ns > reader->since_ns + TELEMETRY_READER_HANG_NS)
 		telemetry->refusal = TELEMETRY_HANGS;
-	pthread_mutex_unlock(&reader->lock);
+	pthread_mutex_unlock(&reader->life.lock);
 }
