@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "late_verdict.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_mixture.h"
 
@@ -66,6 +67,7 @@ void late_experts_run(uint32_t jobs, uint64_t first_seed)
 			judge(&job, &right, &innocent);
 			job_tear_down(&state);
 		}
+		late_verdict_add(jobs, right, innocent);
 		printf("| %s | %u | %u | %u |\n", kinds[i].name, jobs, right, innocent);
 		fflush(stdout);
 	}

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "late_verdict.h"
 #include "tests/bench/late/late_judge.h"
 #include "tests/report/straggler/straggler_fixture.h"
 #include "tests/report/straggler/straggler_parallel.h"
@@ -104,6 +105,7 @@ void late_pipeline_run(uint32_t jobs, uint64_t first_seed)
 				late_judge_keep_job(job.seed);
 			job_tear_down(&state);
 		}
+		late_verdict_add(jobs, right, innocent);
 		printf("| %s | %u | %u | %u |\n", kinds[i].name, jobs, right, innocent);
 		fflush(stdout);
 	}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "late_judge.h"
+#include "late_verdict.h"
 
 struct kind {
 	const char *name;
@@ -64,6 +65,7 @@ static void run(const struct kind *kind, uint32_t jobs, uint64_t first_seed)
 			fprintf(stderr, "%s, seed %lu: %s\n", kind->name, (unsigned long)job.seed,
 				found.line);
 	}
+	late_verdict_add(jobs, cause, innocent + marked_innocent);
 	printf("| %s | %u | %u | %u | %u | %u | %u |\n", kind->name, jobs, subject, cause, innocent,
 	       marked, marked_innocent);
 	fflush(stdout);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "late_judge.h"
+#include "late_verdict.h"
 #include "tests/report/straggler/straggler_fixture.h"
 
 #define EVENTS_MAX  12000.0 /* collectives of all ranks in a job, about */
@@ -231,6 +232,9 @@ static void print_rows(const char *title, const char *const *names, const struct
 		printf("| %s | %u | %u | %u | %u | %u | %u |\n", i < count ? names[i] : "all",
 		       row->jobs, row->subject, row->cause, row->innocent, row->marked,
 		       row->marked_innocent);
+		if (i < count)
+			late_verdict_add(row->jobs, row->cause,
+					 row->innocent + row->marked_innocent);
 		all.jobs += row->jobs;
 		all.subject += row->subject;
 		all.cause += row->cause;
