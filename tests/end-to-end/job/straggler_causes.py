@@ -15,7 +15,7 @@ PTX = b'''.version 7.0
 {
 	ret;
 }
-''' % (2000000 + (3000000 if plant == 'kernels' and rank == late else 0))
+''' % (2000000 + (15000000 if plant == 'kernels' and rank == late else 0))
 
 
 class UniqueId(ctypes.Structure):
