@@ -23,6 +23,7 @@
 #include "report/writers/sample_writer.h"
 #include "report/writers/speedscope_writer.h"
 #include "report/writers/statistics_writer.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "report/writers/table_writer.h"
@@ -114,8 +115,8 @@ WRITE(write_speedscope, tree,
 WRITE(write_straggler_table, straggler,
       straggler_writer_table(out, view->straggler, view->tree, &request->form, request->top,
 			     request->verbose))
-WRITE(write_straggler_json, straggler, straggler_writer_json(out, view->straggler, view->tree))
-WRITE(write_straggler_csv, straggler, straggler_writer_csv(out, view->straggler))
+WRITE(write_straggler_json, straggler, straggler_rows_json(out, view->straggler, view->tree))
+WRITE(write_straggler_csv, straggler, straggler_rows_csv(out, view->straggler))
 WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree, &request->form))
 WRITE(write_ranks_json, ranks, ranks_writer_json(out, view->ranks, view->tree))
 WRITE(write_ranks_csv, ranks, ranks_writer_csv(out, view->ranks))
@@ -445,9 +446,8 @@ int report_subject_save(const struct report_view *view, const char *path,
 	int result = 0;
 
 	*error = NULL;
-	if (path &&
-	    (output_file_is_of_store(path, view->given_path) ||
-	     (view->before_path && output_file_is_of_store(path, view->before_path))))
+	if (path && (output_file_is_of_store(path, view->given_path) ||
+		     (view->before_path && output_file_is_of_store(path, view->before_path))))
 		return error_text_set(error, -EEXIST,
 				      "%s: the profile itself, which a report "
 				      "must not replace",

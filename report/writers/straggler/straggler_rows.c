@@ -1,11 +1,11 @@
-/* Late ranks and the causes as JSON and CSV (straggler_writer.h). */
+#include "straggler_rows.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "parallel_writer.h"
 #include "straggler_text.h"
-#include "straggler_writer.h"
 
 #include "report/model/report_summary.h"
 #include "report/writers/json_text.h"
@@ -276,8 +276,8 @@ static void write_texts(FILE *out, char *const *texts, uint32_t count)
 	fputs(count ? "]" : "[]", out);
 }
 
-int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
-			  const struct report_tree *tree)
+int straggler_rows_json(FILE *out, const struct report_straggler *straggler,
+			const struct report_tree *tree)
 {
 	struct row_text counts = {.out = out};
 	char line[STRAGGLER_TEXT_SIZE];
@@ -314,7 +314,7 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	return text_file_flush(out);
 }
 
-int straggler_writer_csv(FILE *out, const struct report_straggler *straggler)
+int straggler_rows_csv(FILE *out, const struct report_straggler *straggler)
 {
 	struct report_straggler_member member = {0};
 	struct collective_fold_member of_fold = {0};

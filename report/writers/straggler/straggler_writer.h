@@ -1,5 +1,4 @@
-/* Writes late ranks and the causes as a table, and as JSON and CSV (straggler_rows.c). Any thread; the arguments must
- * not change meanwhile. */
+/* Writes late ranks and the causes as a table. Any thread; the arguments must not change meanwhile. */
 #ifndef STRAGGLER_WRITER_H
 #define STRAGGLER_WRITER_H
 
@@ -12,13 +11,9 @@
 struct text_form;
 
 /* top is the number of ranks in the table; 0: its default. A verbose table also has the communicators' keys, and the
- * probabilities by which ranks are named. Each returns 0; -ENOSPC, -EIO …: out did not take
- * everything. */
+ * probabilities by which ranks are named. Returns 0; -ENOSPC, -EIO …: out did not take everything. */
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 			   const struct report_tree *tree, const struct text_form *form,
 			   uint32_t top, bool verbose);
-int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
-			  const struct report_tree *tree);
-int straggler_writer_csv(FILE *out, const struct report_straggler *straggler);
 
 #endif

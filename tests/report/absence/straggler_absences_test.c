@@ -9,6 +9,7 @@
 #include "absent_ranks.h"
 #include "report/model/report_build.h"
 #include "report/writers/straggler/absence_text.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 
@@ -324,7 +325,7 @@ static void tables_and_json_have_it(void **state)
 	assert_non_null(strstr(text, "\nrank 5 on node02 never came to collective 21 "));
 	free(text);
 	file = open_memstream(&text, &size);
-	assert_int_equal(straggler_writer_json(file, absent_report, tree), 0);
+	assert_int_equal(straggler_rows_json(file, absent_report, tree), 0);
 	fclose(file);
 	assert_non_null(strstr(
 		text, "\"missing\":[\n{\"name\":\"rank 5 on node02\",\"ranks\":[5],"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "report/model/report_build.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
@@ -81,7 +82,7 @@ static void what_is_missing_is_counted_and_named(void **state)
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	FILE *out = open_memstream(&text, &size);
 	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
-	assert_int_equal(straggler_writer_csv(out, found), 0);
+	assert_int_equal(straggler_rows_csv(out, found), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "; not here: rank 3; missing: rank 0 in 1, rank 1 in 2; 1 "
 				     "twice\n"));

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "report/model/report_build.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
@@ -58,7 +59,7 @@ static void each_rank_is_named_with_its_job(void **state)
 	}
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
-	assert_int_equal(straggler_writer_json(out, found, tree), 0);
+	assert_int_equal(straggler_rows_json(out, found, tree), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "\nranks 0-3 of job 4711 "));
 	assert_non_null(strstr(text, "\nranks 0-3 of job 4712 "));

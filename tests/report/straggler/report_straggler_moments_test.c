@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "report/model/report_build.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 
@@ -75,8 +76,8 @@ static char *written(const struct report_straggler *found)
 
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, true), 0);
-	assert_int_equal(straggler_writer_json(out, found, tree), 0);
-	assert_int_equal(straggler_writer_csv(out, found), 0);
+	assert_int_equal(straggler_rows_json(out, found, tree), 0);
+	assert_int_equal(straggler_rows_csv(out, found), 0);
 	fclose(out);
 	report_tree_destroy(tree);
 	profile_destroy(profile);

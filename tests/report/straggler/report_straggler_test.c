@@ -11,6 +11,7 @@
 
 #include "aggregator/store/database.h"
 #include "report/model/report_build.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
@@ -488,8 +489,8 @@ static void every_format_says_who_and_why(void **state)
 	assert_null(strstr(text, "feed"));
 	assert_null(strstr(text, "chance of equal ranks"));
 	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, true), 0);
-	assert_int_equal(straggler_writer_json(out, found, tree), 0);
-	assert_int_equal(straggler_writer_csv(out, found), 0);
+	assert_int_equal(straggler_rows_json(out, found, tree), 0);
+	assert_int_equal(straggler_rows_csv(out, found), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "\nranks 0-7        8 of 8           80   100.00%"));
 	assert_non_null(strstr(text, "\ncommunicator  key                   ranks  collectives"));

@@ -11,8 +11,8 @@
 
 #include "report/model/report_build.h"
 #include "report/straggler/report_straggler.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
-#include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
 #include "straggler_training.h"
 
@@ -90,7 +90,7 @@ static void json_has_the_number_of_kernels_and_their_factor(void **state)
 	struct profile *profile = job_profile();
 	struct report_tree *tree;
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
-	assert_int_equal(straggler_writer_json(out, found, tree), 0);
+	assert_int_equal(straggler_rows_json(out, found, tree), 0);
 	fclose(out);
 	report_tree_destroy(tree);
 	profile_destroy(profile);

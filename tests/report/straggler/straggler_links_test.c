@@ -7,6 +7,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include "report/model/report_build.h"
+#include "report/writers/straggler/straggler_rows.h"
 #include "report/writers/straggler/straggler_text.h"
 #include "report/writers/straggler/straggler_writer.h"
 #include "straggler_fixture.h"
@@ -149,7 +150,7 @@ static void a_report_says_so(void **state)
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	FILE *out = open_memstream(&text, &size);
 	assert_int_equal(straggler_writer_table(out, found, tree, NULL, 0, false), 0);
-	assert_int_equal(straggler_writer_json(out, found, tree), 0);
+	assert_int_equal(straggler_rows_json(out, found, tree), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "\nslow link: ranks 6-7 move data at 4.20 GB/s, 7 similar "
 				     "communicators at 8.39 (median): all_reduce of 16.0 MiB to "
