@@ -434,7 +434,7 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 	finding->scope.is_short |= inquiry->is_short;
 	double most = error ? 0 : straggler_causes_most(finding->causes, finding->nr_causes);
 
-	if (!error && inquiry->late->found->ground == STRAGGLER_PHASE && is_explained(finding))
+	if (!error && is_often_late(inquiry->late->found) && is_explained(finding))
 		return put_lasting_first(inquiry, finding);
 	if (error || inquiry->raw.calls.is_stall || is_explained(finding))
 		return error;
