@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 #define SPREADS     3.0  /* of the others that the excess must exceed */
 #define LONGER      1.02 /* a launch that takes this factor more is a longer one */

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "report/model/report_tree.h"
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 #define SPREADS        3.0  /* spreads of the others that an excess must exceed */
 #define PART_MIN       0.02 /* of the lateness; the excess must also exceed this */
@@ -69,23 +69,25 @@ static double late_of(const struct look *look)
 				: (double)look->question->late_ns;
 }
 
-static double median_ns(const struct look *look, uint32_t node)
+static double ns_of(const struct straggler_amount *amount)
 {
-	const uint32_t width = look->question->nr_parties;
-
-	for (uint32_t i = 1; i < width; i++)
-		look->values[i - 1] =
-			look->amounts[(size_t)node * width + i].ns / times_of(look, i);
-	return robust_median(look->values, width - 1);
+	return amount->ns;
 }
 
-static double median_count(const struct look *look, uint32_t node)
+static double count_of(const struct straggler_amount *amount)
+{
+	return amount->count;
+}
+
+/* Returns the median of what the others have at a node, per collective, and leaves their values in look->values. */
+static double median_of(const struct look *look, uint32_t node,
+			double (*value_of)(const struct straggler_amount *amount))
 {
 	const uint32_t width = look->question->nr_parties;
 
 	for (uint32_t i = 1; i < width; i++)
 		look->values[i - 1] =
-			look->amounts[(size_t)node * width + i].count / times_of(look, i);
+			value_of(&look->amounts[(size_t)node * width + i]) / times_of(look, i);
 	return robust_median(look->values, width - 1);
 }
 
@@ -94,7 +96,7 @@ static double own_excess(struct look *look, uint32_t node)
 {
 	const struct straggler_amount *late =
 		&look->amounts[(size_t)node * look->question->nr_parties];
-	double median = median_ns(look, node);
+	double median = median_of(look, node, ns_of);
 	double more = late->ns / times_of(look, 0) - median;
 	double noise = robust_spread(look->values, look->question->nr_parties - 1);
 	/* Of n samples of a clock the error is the root of n. */
@@ -194,7 +196,7 @@ static uint32_t find_leaf(const struct look *look, uint32_t node)
 		    look->amounts[(size_t)leaf * width].ns <= 0)
 			continue;
 		double more = look->amounts[(size_t)leaf * width].ns / times_of(look, 0) -
-			      median_ns(look, leaf);
+			      median_of(look, leaf, ns_of);
 		while (above > node)
 			above = straggler_work_parent(look->work, above);
 		if (above == node && more > most) {
@@ -267,7 +269,7 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 {
 	const struct straggler_amount *late =
 		&look->amounts[(size_t)node * look->question->nr_parties];
-	double count = median_count(look, node), ns = median_ns(look, node);
+	double count = median_of(look, node, count_of), ns = median_of(look, node, ns_of);
 
 	cause->launches = late->count / times_of(look, 0) - count;
 	cause->more = late->count > 0 && cause->launches > MORE_LAUNCHES * count &&
@@ -346,18 +348,19 @@ static bool begins_extra(const struct look *look, uint32_t node)
 /* Returns whether the excess is divided among the children like the others' time. Then all of it takes longer. */
 static bool is_even(const struct look *look, uint32_t node)
 {
-	double excess = 0, in_these = 0, others = median_ns(look, node), apart = 0;
+	double excess = 0, in_these = 0, others = median_of(look, node, ns_of), apart = 0;
 
 	for (uint32_t child = look->child[node]; child; child = look->sibling[child]) {
 		excess += look->excess[child];
-		in_these += median_ns(look, child);
+		in_these += median_of(look, child, ns_of);
 	}
 	if (in_these > others)
 		others = in_these;
 	if (excess <= 0 || others <= 0)
 		return false;
 	for (uint32_t child = look->child[node]; child; child = look->sibling[child])
-		apart += fabs(look->excess[child] / excess - median_ns(look, child) / others);
+		apart +=
+			fabs(look->excess[child] / excess - median_of(look, child, ns_of) / others);
 	/* Children without an excess are not in the list. */
 	apart += (others - in_these) / others;
 	return apart / 2 < STRAGGLER_CAUSES_UNEVEN;
@@ -436,8 +439,9 @@ static int look_at(const struct straggler_work *work, const struct straggler_que
 	if (!error && look.alike.kernels)
 		error = add_alike(&look, causes);
 	if (!error && sort == STRAGGLER_IDLE && late_of(&look) > 0)
-		causes->idle = (look.amounts[0].ns / times_of(&look, 0) - median_ns(&look, 0)) /
-			       late_of(&look);
+		causes->idle =
+			(look.amounts[0].ns / times_of(&look, 0) - median_of(&look, 0, ns_of)) /
+			late_of(&look);
 	look_fini(&look);
 	return error;
 }

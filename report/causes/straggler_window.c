@@ -8,7 +8,7 @@
 #include "aggregator/profile/collective_fold.h"
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/collective_match.h"
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 /* Returns whether a member is one of those with which the late one is compared. */
 static bool is_other(const struct straggler_calls *raw, uint32_t late, uint32_t member)

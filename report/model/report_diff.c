@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/hash_index.h"
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 /* One rank's part of a merged leaf. */
 struct part {

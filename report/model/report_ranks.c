@@ -23,7 +23,7 @@
 #include "proto/memory_kind.h"
 #include "proto/record.h"
 #include "report/names/clean_text.h"
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 #define LONGEST_PART 20u
 

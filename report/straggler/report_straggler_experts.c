@@ -13,7 +13,7 @@
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_schema.h"
 #include "base/array.h"
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 struct finding {
 	struct report_straggler *report;

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 /* From a process's first collective to its last one, on whatever communicator, by its host's clock. */
 struct stay {

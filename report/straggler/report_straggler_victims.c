@@ -7,7 +7,7 @@
 #include "report_straggler_result.h"
 #include "report_straggler_roots.h"
 
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 /* ---- collectives */
 

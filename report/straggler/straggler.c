@@ -10,12 +10,11 @@
 #include "straggler_phase.h"
 
 #include "aggregator/profile/collective_fold.h"
-#include "report/names/binomial.h"
+#include "report/statistics/binomial.h"
 
 /* Of more subjects, only those that may be late are compared with all others, because each comparison costs a pass. */
 #define Z_SUBJECTS 64u
 #define PHASE_MOST 0.75 /* of the waits at least, and of the run at most */
-#define LUMP_PART  4    /* lumps of a fourth of the costliest count */
 
 /* What is known of all subjects of a division. */
 struct work {
@@ -50,7 +49,7 @@ static void count_stretches(const struct work *work, struct straggler_subject *s
 	}
 }
 
-/* The part of the span that the mean of the other ranks waited. */
+/* The share of the span that the mean of the other ranks waited. */
 static double share_of(const struct work *work, uint64_t waited_ns)
 {
 	const double others = (double)work->lateness.nr_members - 1;
@@ -136,7 +135,8 @@ static void mark_lumps(const struct work *work, uint32_t index, struct straggler
 	for (uint32_t i = 0; i < work->nr_lumps; i++) {
 		const struct straggler_lump *lump = &work->lumps[i];
 
-		if (lump->subject == index && LUMP_PART * lump->kept_ns >= subject->lump_ns)
+		if (lump->subject == index &&
+		    STRAGGLER_LUMPS_COSTLY * lump->kept_ns >= subject->lump_ns)
 			add_part(lump->first, lump->nr_stretches, subject);
 	}
 	sum_part(work, index, subject);
@@ -223,16 +223,17 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 
-	const struct straggler_parts parts = straggler_lateness_parts(lateness, index);
+	const struct straggler_independence independent =
+		straggler_lateness_independence(lateness, index);
 	double median = straggler_lateness_median(lateness, index);
 	subject->p_stretches =
-		binomial_tail((uint64_t)(subject->stretches * parts.counted),
-			      (uint64_t)(lateness->nr_stretches * parts.counted), equal);
-	subject->z = straggler_lateness_z(lateness, index, parts.in_mean);
+		binomial_tail((uint64_t)(subject->stretches * independent.stretches),
+			      (uint64_t)(lateness->nr_stretches * independent.stretches), equal);
+	subject->z = straggler_lateness_z(lateness, index, independent.in_mean);
 	subject->steady = steady_of(work, index, median);
 	subject->late_size = straggler_lateness_count(lateness, index, median);
-	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal, parts.lumps,
-					     work->nr_apart);
+	subject->p_lumps = straggler_lumps_p(work->lumps, work->nr_lumps, index, equal,
+					     independent.lumps, work->nr_apart);
 	subject->ground = ground_of(work, index, subject);
 	/* What looks like a long stall may be late again and again: its causes are in each collective, not in one. What
 	 * is last often may be so in a part of the run alone: its causes are there. */
@@ -265,14 +266,15 @@ static void find_hidden(struct work *work, struct straggler_subject *subjects)
 		/* Each z score costs a pass over all. */
 		if (subject->steady <= STRAGGLER_HIDDEN_MIN)
 			continue;
-		const struct straggler_parts parts = straggler_lateness_parts(lateness, i);
+		const struct straggler_independence independent =
+			straggler_lateness_independence(lateness, i);
 
-		subject->z = straggler_lateness_z(lateness, i, parts.in_mean);
+		subject->z = straggler_lateness_z(lateness, i, independent.in_mean);
 		if (subject->z <= STRAGGLER_Z_MIN)
 			continue;
 		uint32_t latest = straggler_lateness_latest(lateness, i, subjects);
-		if (binomial_tail((uint64_t)(latest * parts.counted),
-				  (uint64_t)(lateness->nr_stretches * parts.counted),
+		if (binomial_tail((uint64_t)(latest * independent.stretches),
+				  (uint64_t)(lateness->nr_stretches * independent.stretches),
 				  (double)subject->size / seen) < work->p_max)
 			subject->ground = STRAGGLER_HIDDEN;
 	}

@@ -8,7 +8,7 @@
 
 #include "aggregator/profile/collective_fold.h"
 #include "base/array.h"
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 /* How many times the spread within the parts they are apart. Parts are chosen by what they are tested for. */
 #define PARTS_APART 6

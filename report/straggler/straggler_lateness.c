@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "aggregator/profile/collective_fold.h"
-#include "report/names/robust.h"
-
-#define FEWEST 8  /* stretches of the rest of a run */
-#define APART  10 /* spreads that no noise reaches */
+#include "report/statistics/robust.h"
 
 static int make_room(struct straggler_lateness *lateness)
 {
@@ -169,7 +166,7 @@ double straggler_lateness_times(const struct straggler_lateness *lateness, uint3
 		for (uint32_t j = 0; j < nr_stretches; j++)
 			if (j < first || j >= first + count)
 				outside += (double)lateness->kept_ns[(size_t)i * nr_stretches + j];
-	if (rest < FEWEST)
+	if (rest < STRAGGLER_FEWEST)
 		return 0;
 	return outside > 0 ? (double)kept_ns / count / (outside / rest) : INFINITY;
 }
@@ -208,12 +205,12 @@ static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 	const double apart =
 		lateness->usual[subject] - straggler_lateness_median(lateness, subject);
 
-	return apart > APART * lateness->spread &&
-	       apart > APART * spread_of_others(lateness, subject);
+	return apart > STRAGGLER_APART * lateness->spread &&
+	       apart > STRAGGLER_APART * spread_of_others(lateness, subject);
 }
 
-struct straggler_parts straggler_lateness_parts(struct straggler_lateness *lateness,
-						uint32_t subject)
+struct straggler_independence straggler_lateness_independence(struct straggler_lateness *lateness,
+							      uint32_t subject)
 {
 	const double most = STRAGGLER_LATENESS_HICCUP * lateness->spread;
 	const uint32_t nr_stretches = lateness->nr_stretches;
@@ -221,7 +218,7 @@ struct straggler_parts straggler_lateness_parts(struct straggler_lateness *laten
 	double *series = lateness->series;
 
 	if (is_apart(lateness, subject))
-		return (struct straggler_parts){1, 1, 1};
+		return (struct straggler_independence){1, 1, 1};
 	for (uint32_t j = 0; j < lateness->nr_subjects; j++) {
 		if (j == subject)
 			continue;
@@ -232,8 +229,8 @@ struct straggler_parts straggler_lateness_parts(struct straggler_lateness *laten
 			series[i] = fmax(-most, fmin(series[i], most));
 		lasting_noise_add(&with_hiccups, series, nr_stretches, 0);
 	}
-	return (struct straggler_parts){
-		.counted = lasting_noise_part(&pairs, 1, nr_stretches),
+	return (struct straggler_independence){
+		.stretches = lasting_noise_part(&pairs, 1, nr_stretches),
 		.in_mean = lasting_noise_least(&pairs, 1, nr_stretches),
 		.lumps = lasting_noise_part(&with_hiccups, 1, nr_stretches),
 	};

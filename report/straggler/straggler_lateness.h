@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "report/names/lasting_noise.h"
+#include "report/statistics/lasting_noise.h"
 #include "straggler_subject.h"
 
 #define STRAGGLER_LATENESS_HICCUP 3 /* spreads from what is usual */
@@ -39,18 +39,19 @@ double straggler_lateness_times(const struct straggler_lateness *lateness, uint3
 /* Returns the median of the other subjects' usual lateness. */
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);
 
-/* The parts of the stretches that are independent. */
-struct straggler_parts {
-	double counted; /* of stretches as they are (lasting_noise_part()) */
-	double in_mean; /* of stretches in a mean (lasting_noise_least()) */
-	double lumps; /* as counted; hiccups count as three spreads. What follows a hiccup tells whether lumps last. */
+/* Of stretches and lumps, the shares that are independent. */
+struct straggler_independence {
+	double stretches; /* of those as they are (lasting_noise_part()) */
+	double in_mean;   /* of those in a mean (lasting_noise_least()) */
+	/* of lumps, as stretches; hiccups count as three spreads. What follows a hiccup tells whether lumps last. */
+	double lumps;
 };
 
-/* Returns the parts by how alike neighbours are in the lateness of the other subjects. The subject's own lateness is in
+/* Returns them by how alike neighbours are in the lateness of the other subjects. The subject's own lateness is in
  * question, so it is left out. All stretches are independent if the subject is later than ten spreads of stretches and
  * of the others: noise so small cannot make that, however long it lasts. */
-struct straggler_parts straggler_lateness_parts(struct straggler_lateness *lateness,
-						uint32_t subject);
+struct straggler_independence straggler_lateness_independence(struct straggler_lateness *lateness,
+							      uint32_t subject);
 
 /* Returns the modified z score of a subject's usual lateness among the others. The noise is the greatest of three: how
  * the others differ, the error of a mean of independent stretches, and the error of a mean of ranks that differ within

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "aggregator/profile/collective_split.h"
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 #define RATE_SCALE  1e9 /* rates are ns for so many bytes */
 #define SCALE_PARTS 2u  /* of the median: a twentieth of that is a tenth (outlier.h) */

@@ -5,12 +5,9 @@
 #include <stdlib.h>
 
 #include "aggregator/profile/collective_fold.h"
-#include "report/names/binomial.h"
+#include "report/statistics/binomial.h"
 
-#define FEWEST    8u /* lumps that are looked at */
-#define APART     10 /* spreads that no noise reaches */
-#define VALLEY    10 /* times as much on both sides */
-#define STOP_PART 4  /* of the costliest */
+#define VALLEY 10 /* times as much on both sides */
 
 static int by_cost(const void *a, const void *b)
 {
@@ -81,7 +78,7 @@ uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,
 			(double)lateness->nr_members - lateness->sizes[lumps[i].subject];
 		const double late = (double)lumps[i].most_ns / in_stretch / others;
 
-		if (others < 1 || late <= APART * lateness->spread)
+		if (others < 1 || late <= STRAGGLER_APART * lateness->spread)
 			break;
 	}
 	return i;
@@ -92,7 +89,7 @@ uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,
  * costliest. Neighbouring stretches of one subject are one lump, so that a subject of more than half of the ranks has
  * long lumps by chance. Of these nothing is told. */
 static double cost_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
-		     double equal, double part)
+		     double equal, double independent)
 {
 	double least = 0;
 
@@ -109,7 +106,7 @@ static double cost_p(const struct straggler_lump *lumps, uint32_t count, uint32_
 		}
 		least = log_p < least ? log_p : least;
 	}
-	return exp(least * part);
+	return exp(least * independent);
 }
 
 /* Returns how many lumps come before the costs drop most, of those that cost a quarter of the costliest; 0: too few. It
@@ -119,7 +116,8 @@ static uint32_t before_drop(const struct straggler_lump *lumps, uint32_t count)
 	uint32_t at = 0;
 	double most = 1;
 
-	for (uint32_t i = FEWEST; i < count && 4 * lumps[i - 1].kept_ns >= lumps[0].kept_ns; i++) {
+	for (uint32_t i = STRAGGLER_FEWEST;
+	     i < count && STRAGGLER_LUMPS_COSTLY * lumps[i - 1].kept_ns >= lumps[0].kept_ns; i++) {
 		const double drop = (double)lumps[i - 1].kept_ns / (double)(lumps[i].kept_ns + 1);
 
 		if (drop > most) {
@@ -131,19 +129,19 @@ static uint32_t before_drop(const struct straggler_lump *lumps, uint32_t count)
 }
 
 double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
-			 double equal, double part, uint32_t apart)
+			 double equal, double independent, uint32_t apart)
 {
 	const uint32_t drop = before_drop(lumps, count);
 	uint32_t own = 0, tests = 0;
 	double least = 1;
 
-	for (uint32_t i = 0, next = FEWEST; i < count; i++) {
+	for (uint32_t i = 0, next = STRAGGLER_FEWEST; i < count; i++) {
 		const uint32_t of = i + 1;
 
 		own += lumps[i].subject == subject;
-		if (of != next && of != drop && (of != apart || of < FEWEST))
+		if (of != next && of != drop && (of != apart || of < STRAGGLER_FEWEST))
 			continue;
-		const double alone = of <= apart ? 1 : part;
+		const double alone = of <= apart ? 1 : independent;
 		double p = binomial_tail((uint64_t)(own * alone), (uint64_t)(of * alone), equal);
 
 		least = p < least ? p : least;
@@ -151,7 +149,7 @@ double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uin
 		tests++;
 	}
 	/* One of two tests. */
-	least = fmin(2 * least * tests, 2 * cost_p(lumps, count, subject, equal, part));
+	least = fmin(2 * least * tests, 2 * cost_p(lumps, count, subject, equal, independent));
 	return least < 1 && tests ? least : 1;
 }
 
@@ -161,7 +159,8 @@ double straggler_lumps_stops_p(const struct straggler_lump *lumps, uint32_t apar
 	uint32_t own = 0, all = 0;
 
 	*kept_ns = 0;
-	for (uint32_t i = 0; i < apart && STOP_PART * lumps[i].kept_ns >= lumps[0].kept_ns; i++) {
+	for (uint32_t i = 0;
+	     i < apart && STRAGGLER_LUMPS_COSTLY * lumps[i].kept_ns >= lumps[0].kept_ns; i++) {
 		if (2 * lumps[i].most_ns < lumps[i].kept_ns)
 			continue;
 		all++;

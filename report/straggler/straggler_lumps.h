@@ -9,6 +9,9 @@
 
 #include "straggler_lateness.h"
 
+/* Lumps that cost a fourth of the costliest one count with it; others are noise. */
+#define STRAGGLER_LUMPS_COSTLY 4
+
 struct straggler_lump {
 	uint32_t subject;
 	uint32_t first, nr_stretches;
@@ -26,11 +29,11 @@ bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 
 /* Returns the probability that as many of the costliest lumps belong to one of equal subjects of this size, or that
  * all of its lumps cost as much: twice the less of the two. The former is the least of several: of the 8, 16, 32 …
- * costliest lumps, of those apart, and of those before the costs drop most, times their number. part: of the lumps that
- * are independent. The first `apart` lumps are, because noise that lasts cannot make them (straggler_lumps_apart()). 1:
- * there are fewer than 8 lumps. */
+ * costliest lumps, of those apart, and of those before the costs drop most, times their number. independent: the share
+ * of the lumps that are. The first `apart` lumps are, because noise that lasts cannot make them
+ * (straggler_lumps_apart()). 1: there are fewer than STRAGGLER_FEWEST lumps. */
 double straggler_lumps_p(const struct straggler_lump *lumps, uint32_t count, uint32_t subject,
-			 double equal, double part, uint32_t apart);
+			 double equal, double independent, uint32_t apart);
 
 /* Returns how many of the costliest lumps have a stretch of more than ten times the spread of stretches around what is
  * usual. */

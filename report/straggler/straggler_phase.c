@@ -3,13 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/names/binomial.h"
-#include "report/names/level_shift.h"
-#include "report/names/robust.h"
+#include "report/statistics/binomial.h"
+#include "report/statistics/level_shift.h"
+#include "report/statistics/robust.h"
 
 #define FEWEST 4u  /* stretches of a phase */
 #define LEAST  16u /* part of the run */
-#define APART  10  /* spreads that no noise reaches */
 
 struct span {
 	uint32_t first, count;
@@ -66,7 +65,7 @@ static struct span extent_of(const struct straggler_lateness *lateness, uint32_t
 struct others {
 	double median, between; /* of their usual lateness in the phase */
 	double spread;          /* of their stretches around what is usual */
-	double part;            /* of the stretches that are independent */
+	double independent;     /* share of the stretches */
 };
 
 static void look_at_others(struct straggler_lateness *lateness, uint32_t subject, struct span phase,
@@ -99,7 +98,7 @@ static void look_at_others(struct straggler_lateness *lateness, uint32_t subject
 	others->median = robust_median(lateness->usual_inside, count);
 	others->between = robust_spread(lateness->usual_inside, count);
 	others->spread = sqrt(squares / ((double)count * nr_stretches));
-	others->part = lasting_noise_part(&pairs, 2, nr_stretches);
+	others->independent = lasting_noise_part(&pairs, 2, nr_stretches);
 }
 
 static uint64_t kept_in(const struct straggler_lateness *lateness, uint32_t subject,
@@ -143,16 +142,18 @@ static void judge(struct straggler_lateness *lateness, uint32_t subject, struct 
 	const double inside = usual_of(lateness, subject, extent, true);
 	const double outside = fabs(usual_of(lateness, subject, extent, false));
 	const double excess = inside - others.median;
-	if (excess > APART * others.spread && excess > APART * others.between)
-		others.part = 1;
+	if (excess > STRAGGLER_APART * others.spread && excess > STRAGGLER_APART * others.between)
+		others.independent = 1;
 	const uint32_t worst = count_worst(lateness, subject, span);
-	const double noise = fmax(others.between, others.spread / sqrt(extent.count * others.part));
+	const double noise =
+		fmax(others.between, others.spread / sqrt(extent.count * others.independent));
 	struct straggler_phase found = {
 		.first = extent.first,
 		.nr_stretches = extent.count,
 		.kept_ns = kept_in(lateness, subject, extent),
-		.p = tests * binomial_tail((uint64_t)(worst * others.part),
-					   (uint64_t)(span.count * others.part), question->equal),
+		.p = tests * binomial_tail((uint64_t)(worst * others.independent),
+					   (uint64_t)(span.count * others.independent),
+					   question->equal),
 		.z = noise > 0    ? excess / noise
 		     : excess > 0 ? INFINITY
 				  : 0,

@@ -36,7 +36,7 @@ struct straggler_phase {
  *   - its shift is above what is asked, and worst and times are above STRAGGLER_PHASE_WORST and STRAGGLER_PHASE_TIMES.
  *     Of two subjects a drift of one is a phase of the other, so the other level must be much less.
  * p counts all that are looked at as tests. Neighbouring stretches of the others count as fewer where they are alike
- * (straggler_lateness_parts()). There each subject's usual lateness is that of the phase within it, and that of
+ * (straggler_lateness_independence()). There each subject's usual lateness is that of the phase within it, and that of
  * the rest outside: the lateness of one moves the median by which others are measured. */
 void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 			  const struct straggler_phase_question *question,

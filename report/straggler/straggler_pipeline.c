@@ -11,8 +11,8 @@
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_kept.h"
 #include "aggregator/store/store_schema.h"
-#include "report/names/outlier.h"
 #include "report/profile/profile_recent.h"
+#include "report/statistics/outlier.h"
 
 #define LONG_NS 1000000000000ull /* to count steps in: of some minutes each, at most */
 

@@ -23,6 +23,8 @@
 #define STRAGGLER_HIDDEN_MIN  0.04
 #define STRAGGLER_Z_MIN       3.5
 #define STRAGGLER_PAUSES_OVER 1.25
+#define STRAGGLER_APART       10 /* spreads that no noise reaches */
+#define STRAGGLER_FEWEST      8u /* lumps, or stretches of the rest of a run: fewer tell nothing */
 
 enum straggler_ground {
 	STRAGGLER_NOT_NAMED = 0,

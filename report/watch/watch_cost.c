@@ -11,7 +11,7 @@
 #include "watch_replay.h"
 #include "watch_steps.h"
 
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 #define STEP_MAX_NS 1e15 /* more is no step */
 #define AGE_MAX_NS  1e18

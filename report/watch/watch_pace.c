@@ -8,7 +8,7 @@
 #include "watch_steps.h"
 
 #include "base/array.h"
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 #define STEP_MAX_NS 1e18
 /* A step that takes so many times as long as each other one happened once. Such steps are an eighth at most. */

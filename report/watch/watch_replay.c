@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/names/robust.h"
+#include "report/statistics/robust.h"
 
 #define NONE UINT32_MAX
 

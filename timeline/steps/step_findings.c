@@ -5,7 +5,7 @@
 
 #include "step_trend.h"
 
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "aggregator/profile/roster.h"
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 

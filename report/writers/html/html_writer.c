@@ -14,7 +14,7 @@
 #include "proto/record.h"
 #include "report/digest/host_lines.h"
 #include "report/names/kernel_class.h"
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 #include "report/writers/collectives_writer.h"
 #include "report/writers/deflate_file.h"
 #include "report/writers/findings_writer.h"

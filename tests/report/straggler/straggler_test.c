@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "aggregator/profile/collective_fold.h"
-#include "report/names/binomial.h"
+#include "report/statistics/binomial.h"
 #include "straggler_fixture.h"
 
 #define MS 1000000.0

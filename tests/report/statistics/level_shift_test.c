@@ -1,4 +1,4 @@
-#include "report/names/level_shift.h"
+#include "report/statistics/level_shift.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/names/lasting_noise.h"
+#include "report/statistics/lasting_noise.h"
 #include "tests/report/straggler/straggler_fixture.h"
 
 #define COUNT 100u

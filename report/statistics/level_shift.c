@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lasting_noise.h"
-#include "report/names/robust.h"
+#include "robust.h"
 
 #define BLOCK_MAX 8u /* values */
 

@@ -1,4 +1,4 @@
-#include "report/names/outlier.h"
+#include "report/statistics/outlier.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
