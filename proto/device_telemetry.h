@@ -1,6 +1,7 @@
 /* What NVML tells of a GPU over time, in sums: clocks, what holds them down, power, energy, temperature, memory errors.
- * One row is of one GPU and one life of an agent. The agent reads it a few times a second; the time since the reading
- * before counts as what the newer one says. A row only grows, so a later one replaces an earlier one. Plain data. */
+ * One row is of one GPU and a stretch of an agent's life. The agent reads it a few times a second; the time since the
+ * reading before counts as what the newer one says. A row only grows, so a later one replaces an earlier one. Plain
+ * data. */
 #ifndef DEVICE_TELEMETRY_H
 #define DEVICE_TELEMETRY_H
 

@@ -12,10 +12,11 @@
 /* Waits until the GPU has told something, or not. */
 static uint32_t await(struct telemetry_reader *reader, int number, uint64_t until_ns)
 {
+	const struct device_telemetry none = {0};
 	struct device_telemetry telemetry;
 
 	do {
-		telemetry_reader_find(reader, number, clock_now_ns(), &telemetry);
+		telemetry_reader_find(reader, number, clock_now_ns(), &none, &telemetry);
 		if (telemetry.readings || telemetry.refusal)
 			return telemetry.refusal;
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);

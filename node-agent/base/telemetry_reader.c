@@ -220,10 +220,10 @@ void telemetry_reader_leave(struct telemetry_reader *reader, int device)
 }
 
 void telemetry_reader_find(struct telemetry_reader *reader, int device, uint64_t now_ns,
-			   struct device_telemetry *telemetry)
+			   const struct device_telemetry *told, struct device_telemetry *telemetry)
 {
 	pthread_mutex_lock(&reader->life.lock);
-	*telemetry = reader->devices[device].sums.total;
+	*telemetry = *telemetry_sums_next(&reader->devices[device].sums, told);
 	if (reader->refusal)
 		telemetry->refusal = reader->refusal;
 	else if (reader->since_ns && now_ns > reader->since_ns + TELEMETRY_READER_HANG_NS)

@@ -29,8 +29,9 @@ int telemetry_reader_use(struct telemetry_reader *reader, uint32_t pci_domain, u
 			 uint32_t pci_device);
 void telemetry_reader_leave(struct telemetry_reader *reader, int device);
 
-/* Tells the sums of a GPU so far; device_id is 0. Never waits. now_ns: CLOCK_MONOTONIC. */
+/* Tells a row of a GPU as it is now; device_id is 0. Never waits. now_ns: CLOCK_MONOTONIC. told: the row that the
+ * caller was told before, as of telemetry_sums_next(). */
 void telemetry_reader_find(struct telemetry_reader *reader, int device, uint64_t now_ns,
-			   struct device_telemetry *telemetry);
+			   const struct device_telemetry *told, struct device_telemetry *telemetry);
 
 #endif

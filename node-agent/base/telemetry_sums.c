@@ -9,6 +9,7 @@ void telemetry_sums_init(struct telemetry_sums *sums, uint64_t now_ns, uint64_t 
 	*sums = (struct telemetry_sums){
 		.total = {.begin_ns = real_ns, .last_ns = real_ns},
 		.begin_ns = now_ns,
+		.first_ns = now_ns,
 	};
 }
 
@@ -58,6 +59,20 @@ static void add_errors(struct telemetry_sums *sums, const struct nvml_reading *r
 	}
 }
 
+static void end_row(struct telemetry_sums *sums, uint64_t now_ns)
+{
+	const uint64_t since_ns = now_ns > sums->begin_ns ? now_ns - sums->begin_ns : 0;
+
+	if (since_ns < TELEMETRY_SUMS_ROW_NS ||
+	    since_ns * TELEMETRY_SUMS_ROWS < now_ns - sums->first_ns)
+		return;
+	sums->ended = sums->total;
+	sums->total = (struct device_telemetry){.begin_ns = sums->ended.last_ns,
+						.last_ns = sums->ended.last_ns,
+						.refusal = sums->ended.refusal};
+	sums->begin_ns = now_ns;
+}
+
 void telemetry_sums_add(struct telemetry_sums *sums, const struct nvml_reading *reading,
 			uint64_t now_ns)
 {
@@ -86,6 +101,18 @@ void telemetry_sums_add(struct telemetry_sums *sums, const struct nvml_reading *
 	}
 	sums->before = *reading;
 	sums->before_ns = at_ns;
+	end_row(sums, now_ns);
+}
+
+const struct device_telemetry *telemetry_sums_next(const struct telemetry_sums *sums,
+						   const struct device_telemetry *told)
+{
+	const struct device_telemetry *ended = &sums->ended;
+
+	return told->begin_ns && ended->begin_ns == told->begin_ns &&
+			       ended->last_ns != told->last_ns
+		       ? ended
+		       : &sums->total;
 }
 
 void telemetry_sums_refuse(struct telemetry_sums *sums, uint32_t refusal, uint64_t now_ns)

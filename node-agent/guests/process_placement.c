@@ -44,9 +44,8 @@ struct process_placement {
 	struct message_link links[RECORD_DEVICES_MAX];
 	uint64_t used;                   /* 1 << CUDA ordinal of each device that does work */
 	int numbers[RECORD_DEVICES_MAX]; /* the telemetry reader's; -1: not read */
-	struct device_telemetry telemetry[RECORD_DEVICES_MAX];
-	uint64_t last_ns[RECORD_DEVICES_MAX]; /* of the telemetry that was sent */
-	uint32_t refusals[RECORD_DEVICES_MAX];
+	struct device_telemetry telemetry[2 * RECORD_DEVICES_MAX];
+	struct device_telemetry told[RECORD_DEVICES_MAX]; /* the telemetry that was sent */
 };
 
 struct process_placement *process_placement_create(const struct process_placement_sources *sources,
@@ -182,7 +181,7 @@ void process_placement_device(struct process_placement *placement, uint32_t devi
 	placement->is_asked[i] =
 		placement->sources.links && is_read(placement, &placement->addresses[i]);
 	placement->numbers[i] = -1;
-	placement->last_ns[i] = placement->refusals[i] = 0;
+	placement->told[i] = (struct device_telemetry){0};
 	use_telemetry(placement, i);
 	place(placement, i);
 	take_links(placement);
@@ -289,27 +288,30 @@ static uint32_t list_links(struct process_placement *placement)
 	return count;
 }
 
-/* Lists devices whose telemetry has changed since the last message. */
+/* Returns whether the device's telemetry has changed since the last message, and takes it. */
+static bool take_telemetry(struct process_placement *placement, uint32_t i, uint64_t now_ns,
+			   struct device_telemetry *telemetry)
+{
+	struct device_telemetry *told = &placement->told[i];
+
+	telemetry_reader_find(placement->sources.telemetry, placement->numbers[i], now_ns, told,
+			      telemetry);
+	if ((telemetry->readings == 0 && telemetry->refusal == TELEMETRY_ANSWERS) ||
+	    (telemetry->last_ns == told->last_ns && telemetry->refusal == told->refusal))
+		return false;
+	*told = *telemetry;
+	telemetry->device_id = placement->devices[i].device_id;
+	return true;
+}
+
+/* Lists the telemetry that has changed since the last message. Of a device that can be two rows. */
 static uint32_t list_telemetry(struct process_placement *placement, uint64_t now_ns)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < placement->nr_devices; i++) {
-		struct device_telemetry *telemetry = &placement->telemetry[count];
-
-		if (placement->numbers[i] < 0)
-			continue;
-		telemetry_reader_find(placement->sources.telemetry, placement->numbers[i], now_ns,
-				      telemetry);
-		if ((telemetry->readings == 0 && telemetry->refusal == TELEMETRY_ANSWERS) ||
-		    (telemetry->last_ns == placement->last_ns[i] &&
-		     telemetry->refusal == placement->refusals[i]))
-			continue;
-		placement->last_ns[i] = telemetry->last_ns;
-		placement->refusals[i] = telemetry->refusal;
-		telemetry->device_id = placement->devices[i].device_id;
-		count++;
-	}
+	for (uint32_t i = 0; i < placement->nr_devices; i++)
+		for (uint32_t row = 0; row < 2 && placement->numbers[i] >= 0; row++)
+			count += take_telemetry(placement, i, now_ns, &placement->telemetry[count]);
 	return count;
 }
 

@@ -272,6 +272,7 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 	double count = median_of(look, node, count_of), ns = median_of(look, node, ns_of);
 
 	cause->launches = late->count / times_of(look, 0) - count;
+	cause->factor = ns > 0 ? late->ns / times_of(look, 0) / ns : 0;
 	cause->more = late->count > 0 && cause->launches > MORE_LAUNCHES * count &&
 		      (count <= 0 || late->ns / late->count < LONGER * ns / count);
 	/* The others launch nothing during a stall. */
@@ -319,6 +320,7 @@ static int add_alike(const struct look *look, struct causes *causes)
 		.kernels = alike->kernels,
 		.of_kernels = alike->of_kernels,
 		.longer = alike->longer,
+		.factor = alike->longer,
 	};
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
 }

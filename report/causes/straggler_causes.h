@@ -53,6 +53,7 @@ struct straggler_cause {
 	 * `what` is that which costs most */
 	uint32_t kernels, of_kernels;
 	double longer;
+	double factor; /* of GPU work: how many times as long as the others' it takes; 0: they have none */
 	char *function; /* owns; the innermost frame that holds the excess; "": none */
 	/* owns; the kernel, the reason of the wait, "page fault" of time on a CPU in the kernel's code for these, or
 	 * "" */

@@ -13,8 +13,14 @@ static int explain_rank(const struct explaining *explaining, struct report_strag
 {
 	const struct report_straggler_communicator *of =
 		&explaining->report->communicators[rank->communicator];
-	const struct straggler_late late = {of->fold, rank->member, NULL,
-					    &of->members[rank->member].found};
+	const struct report_straggler_member *member = &of->members[rank->member];
+	const struct straggler_late late = {
+		.fold = of->fold,
+		.member = rank->member,
+		.found = &member->found,
+		.part_start_ns = member->moment.start_ns,
+		.part_end_ns = member->moment.end_ns,
+	};
 
 	return straggler_explain(explaining->profile, explaining->store_path,
 				 explaining->report->folds, &late, &rank->causes, &rank->nr_causes,
@@ -25,8 +31,14 @@ static int explain_group(const struct explaining *explaining, struct report_stra
 {
 	const struct report_straggler_communicator *of =
 		&explaining->report->communicators[group->communicator];
-	struct straggler_late late = {of->fold, group->group->members[0], group->group,
-				      &group->group->found};
+	struct straggler_late late = {
+		.fold = of->fold,
+		.member = group->group->members[0],
+		.group = group->group,
+		.found = &group->group->found,
+		.part_start_ns = group->moment.start_ns,
+		.part_end_ns = group->moment.end_ns,
+	};
 
 	for (uint32_t i = 1; i < group->group->nr_members; i++) {
 		uint32_t member = group->group->members[i];

@@ -454,15 +454,24 @@ static int look_at_all(struct inquiry *inquiry, struct finding *finding)
 /* Says of slower GPU work whether the GPU's clock explains it. */
 static int explain_clocks(const struct inquiry *inquiry, struct finding *finding)
 {
-	uint32_t processes[1 + STRAGGLER_OTHERS_MAX], nr = inquiry->question.nr_parties;
+	uint32_t processes[1 + STRAGGLER_OTHERS_MAX];
+	struct straggler_clocks_question question = {
+		.processes = processes,
+		.nr = inquiry->question.nr_parties,
+		.start_ns = inquiry->late->part_start_ns,
+		.end_ns = inquiry->late->part_end_ns,
+	};
 	int error = 0;
 
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < question.nr; i++)
 		processes[i] = inquiry->parties[i].process;
-	for (uint32_t i = 0; i < finding->nr_causes && !error; i++)
-		if (finding->causes[i].sort == STRAGGLER_GPU_WORK && !finding->causes[i].more)
-			error = straggler_clocks_find(inquiry->profile, processes, nr,
-						      &finding->causes[i].clocks);
+	for (uint32_t i = 0; i < finding->nr_causes && !error; i++) {
+		struct straggler_cause *cause = &finding->causes[i];
+
+		question.longer = cause->factor - 1;
+		if (cause->sort == STRAGGLER_GPU_WORK && !cause->more)
+			error = straggler_clocks_find(inquiry->profile, &question, &cause->clocks);
+	}
 	return error;
 }
 

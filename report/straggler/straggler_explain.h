@@ -17,6 +17,8 @@ struct straggler_late {
 	const struct straggler_group
 		*group; /* NULL: alone. Its ranks are not compared with one another */
 	const struct straggler_subject *found;
+	/* CLOCK_REALTIME, of the part of the run for which it is named; 0: all of the run, or not known */
+	uint64_t part_start_ns, part_end_ns;
 };
 
 /* store_path: of the profile, from which samples are read that were kept one by one. The caller owns *causes:

@@ -59,6 +59,12 @@ static bool is_possible(const struct device_telemetry *row)
 void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 		      struct device_telemetry *sums)
 {
+	gpu_telemetry_between(log, device, 0, UINT64_MAX, sums);
+}
+
+void gpu_telemetry_between(const struct placement_log *log, uint32_t device, uint64_t start_ns,
+			   uint64_t end_ns, struct device_telemetry *sums)
+{
 	const struct device_telemetry *life = NULL;
 	uint64_t until_ns = 0;
 	uint32_t count;
@@ -68,7 +74,8 @@ void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 	for (uint32_t i = 0; i < count; i++) {
 		const struct device_telemetry *row = &rows[i];
 
-		if (row->device_id != device || !is_possible(row))
+		if (row->device_id != device || !is_possible(row) || row->begin_ns >= end_ns ||
+		    row->last_ns < start_ns)
 			continue;
 		if (life && row->begin_ns < until_ns) {
 			life = row->observed_ns > life->observed_ns ? row : life;

@@ -15,6 +15,10 @@
 void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 		      struct device_telemetry *sums);
 
+/* The same of rows that have time between start_ns and end_ns, CLOCK_REALTIME of the GPU's node. */
+void gpu_telemetry_between(const struct placement_log *log, uint32_t device, uint64_t start_ns,
+			   uint64_t end_ns, struct device_telemetry *sums);
+
 /* Adds one GPU's or life's sums to others: times and amounts add up, extremes remain. */
 void gpu_telemetry_add(struct device_telemetry *sums, const struct device_telemetry *more);
 

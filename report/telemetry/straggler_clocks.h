@@ -1,8 +1,6 @@
 /* Says whether a late rank's kernels are slower because its GPU ran at a lower clock than the others', and what held
  * it down. A GPU that waits within NCCL's kernels draws less power and may run faster, so a difference of clocks alone
- * is no cause. It has to explain at least half of what the kernel takes longer that costs the rank most. Clocks and
- * kernels are those of the whole run: a GPU that was held down for a short part of it is not found. Used by one
- * thread. */
+ * is no cause. It has to explain at least half of what the kernels take longer. Used by one thread. */
 #ifndef STRAGGLER_CLOCKS_H
 #define STRAGGLER_CLOCKS_H
 
@@ -24,9 +22,20 @@ struct straggler_clocks {
 	double share;                 /* of its work, in which that reason held */
 };
 
-/* Compares the GPU that does most of the first process's work with those of the others. nr is 2 at least. 0; -ENOMEM.
- * In any case *clocks is set. */
-int straggler_clocks_find(const struct profile *profile, const uint32_t *processes, uint32_t nr,
+/* What is compared. */
+struct straggler_clocks_question {
+	const uint32_t *processes; /* the late one first; nr is 2 at least */
+	uint32_t nr;
+	double longer; /* by what part the late rank's kernels take longer, where it is late */
+	/* the time in which it is late, CLOCK_REALTIME; end_ns 0: all of the run. Clocks are known for stretches of it
+	 * (telemetry_sums.h), and those count that have time in it. */
+	uint64_t start_ns, end_ns;
+};
+
+/* Compares the GPU that does most of the first process's work with those of the others. 0; -ENOMEM. In any case *clocks
+ * is set. */
+int straggler_clocks_find(const struct profile *profile,
+			  const struct straggler_clocks_question *question,
 			  struct straggler_clocks *clocks);
 
 /* If the clock is a cause, appends

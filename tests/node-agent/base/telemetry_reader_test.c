@@ -53,7 +53,8 @@ static struct device_telemetry find(int device)
 {
 	struct device_telemetry telemetry;
 
-	telemetry_reader_find(reader, device, clock_now_ns(), &telemetry);
+	telemetry_reader_find(reader, device, clock_now_ns(), &(struct device_telemetry){0},
+			      &telemetry);
 	return telemetry;
 }
 
@@ -152,7 +153,7 @@ static void a_call_that_hangs_holds_up_nobody(void **state)
 		sched_yield();
 	assert_int_equal(find(gpu).refusal, TELEMETRY_ANSWERS);
 	telemetry_reader_find(reader, gpu, clock_now_ns() + TELEMETRY_READER_HANG_NS + 1,
-			      &telemetry);
+			      &(struct device_telemetry){0}, &telemetry);
 	assert_int_equal(telemetry.refusal, TELEMETRY_HANGS);
 	telemetry_reader_leave(reader, gpu);
 	telemetry_reader_destroy(reader, 1);

@@ -142,6 +142,71 @@ static void a_refusal_is_said_and_leaves_the_sums(void **state)
 	assert_int_equal(sums.total.readings, 0);
 }
 
+/* A reading each second. Rows of ten seconds add up to what one row would have. */
+static void a_row_ends_after_ten_seconds(void **state)
+{
+	struct device_telemetry all;
+
+	(void)state;
+	for (uint64_t s = 0; s <= 10; s++)
+		add(reading(1980, TELEMETRY_FREE, 1000 + 400 * s), 1000 * s);
+	all = sums.ended;
+	assert_int_equal(all.begin_ns, REAL);
+	assert_int_equal(all.last_ns, REAL + 10000 * MS);
+	assert_int_equal(all.readings, 11);
+	assert_int_equal(all.clock_ns, 10000 * MS);
+	assert_int_equal(all.energy_mj, 4000);
+	assert_int_equal(sums.total.begin_ns, REAL + 10000 * MS);
+	assert_int_equal(sums.total.readings, 0);
+	for (uint64_t s = 11; s <= 15; s++)
+		add(reading(990, TELEMETRY_SW_POWER_CAP, 1000 + 400 * s), 1000 * s);
+	assert_int_equal(sums.ended.begin_ns, REAL);
+	assert_int_equal(sums.total.readings, 5);
+	assert_int_equal(sums.total.last_ns, REAL + 15000 * MS);
+	assert_int_equal(sums.total.observed_ns, 5000 * MS);
+	assert_int_equal(sums.total.sm_cycles, 990 * 5000000ull);
+	assert_int_equal(sums.total.sm_max_mhz, 990);
+	assert_int_equal(sums.total.energy_mj, 2000);
+	assert_int_equal(sums.total.reason_ns[TELEMETRY_SW_POWER_CAP], 5000 * MS);
+}
+
+static void a_row_that_has_ended_is_told_before_the_next_one(void **state)
+{
+	struct device_telemetry told = {0};
+
+	(void)state;
+	for (uint64_t s = 0; s <= 8; s++)
+		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+	told = *telemetry_sums_next(&sums, &told);
+	assert_int_equal(told.readings, 9);
+	for (uint64_t s = 9; s <= 12; s++)
+		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+	told = *telemetry_sums_next(&sums, &told);
+	assert_int_equal(told.begin_ns, REAL);
+	assert_int_equal(told.readings, 11);
+	told = *telemetry_sums_next(&sums, &told);
+	assert_int_equal(told.begin_ns, REAL + 10000 * MS);
+	assert_int_equal(told.readings, 2);
+	/* Who asks for the first time is told the one that grows. */
+	assert_ptr_equal(telemetry_sums_next(&sums, &(struct device_telemetry){0}), &sums.total);
+}
+
+/* In a day there are 64 rows in each time that is e times as long as the one before, from 640 s on. */
+static void rows_are_as_long_as_a_64th_of_all_time(void **state)
+{
+	uint64_t begin_ns = sums.total.begin_ns;
+	uint32_t rows = 1;
+
+	(void)state;
+	for (uint64_t s = 0; s <= 86400; s++) {
+		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+		rows += sums.total.begin_ns != begin_ns;
+		begin_ns = sums.total.begin_ns;
+	}
+	assert_in_range(rows, 370, 390);
+	assert_in_range(sums.ended.last_ns - sums.ended.begin_ns, 1300000 * MS, 1351000 * MS);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -154,6 +219,9 @@ int main(void)
 		TEST(each_value_has_the_time_in_which_it_is_known),
 		TEST(counters_that_begin_anew_do_not_count),
 		TEST(a_refusal_is_said_and_leaves_the_sums),
+		TEST(a_row_ends_after_ten_seconds),
+		TEST(a_row_that_has_ended_is_told_before_the_next_one),
+		TEST(rows_are_as_long_as_a_64th_of_all_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

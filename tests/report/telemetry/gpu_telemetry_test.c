@@ -87,6 +87,25 @@ static void lives_of_agents_add_up(void **state)
 	assert_float_equal(gpu_telemetry_watts(&sums), 0, 0);
 }
 
+/* A row that ends or begins with the time counts if it has some of it. */
+static void of_a_part_of_the_time_its_rows_count(void **state)
+{
+	struct device_telemetry sums;
+
+	(void)state;
+	add(1, 10, 20, 100, 1980);
+	add(1, 20, 30, 100, 1410);
+	add(1, 30, 40, 100, 1980);
+	gpu_telemetry_between(rows, 1, 21, 30, &sums);
+	assert_int_equal(sums.begin_ns, 20);
+	assert_int_equal(sums.last_ns, 30);
+	assert_float_equal(gpu_telemetry_sm_mhz(&sums), 1410, 1e-9);
+	gpu_telemetry_between(rows, 1, 25, 31, &sums);
+	assert_int_equal(sums.observed_ns, 200000);
+	gpu_telemetry_between(rows, 1, 41, 50, &sums);
+	assert_int_equal(sums.observed_ns, 0);
+}
+
 static void of_two_agents_at_the_same_time_one_counts(void **state)
 {
 	struct device_telemetry sums;
@@ -143,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_row_that_cannot_be_is_left_out),
 		TEST(lives_of_agents_add_up),
+		TEST(of_a_part_of_the_time_its_rows_count),
 		TEST(of_two_agents_at_the_same_time_one_counts),
 		TEST(what_held_the_clocks_is_named_by_the_longest_time),
 		TEST(each_reason_and_refusal_has_words),

@@ -23,13 +23,15 @@ static void add_kernels(uint32_t rank, const char *name, uint64_t count, uint64_
 	assert_int_equal(fold_table_add(report_fixture.collection->totals, &key, count, ns, 0), 0);
 }
 
-static void add_clock(uint32_t rank, uint32_t mhz, enum telemetry_reason reason, uint32_t percent)
+static void add_clock_at(uint32_t rank, uint64_t begin_ns, uint32_t mhz,
+			 enum telemetry_reason reason, uint32_t percent)
 {
 	const struct roster_process *process =
 		roster_process(report_fixture.collection->roster, processes[rank]);
 	struct device_telemetry row = {
 		.device_id = roster_process_device(process, 0),
-		.begin_ns = 1,
+		.begin_ns = begin_ns,
+		.last_ns = begin_ns + 10,
 		.readings = 10,
 		.clock_ns = 100 * MS,
 		.sm_cycles = 100000ull * mhz,
@@ -41,13 +43,23 @@ static void add_clock(uint32_t rank, uint32_t mhz, enum telemetry_reason reason,
 			 0);
 }
 
+static void add_clock(uint32_t rank, uint32_t mhz, enum telemetry_reason reason, uint32_t percent)
+{
+	add_clock_at(rank, 1, mhz, reason, percent);
+}
+
+static double longer;
+static uint64_t start_ns, end_ns;
+
 /* Rank 0 is late: its kernels take permille of the others' time. All have the same NCCL kernels. */
 static void make_ranks(uint64_t permille)
 {
+	longer = ((double)permille - 1000) / 1000;
+	start_ns = end_ns = 0;
 	for (uint32_t rank = 0; rank < RANKS; rank++) {
 		processes[rank] = report_fixture_process(rank ? "node1" : "node0", 500 + rank,
 							 (int32_t)rank, (int32_t)rank);
-		add_kernels(rank, "gemm", 100, 100 * MS * (rank ? 1000 : permille) / 1000);
+		add_kernels(rank, "gemm", 100, 100 * MS);
 		add_kernels(rank, NCCL, 100, 900 * MS);
 	}
 }
@@ -55,9 +67,13 @@ static void make_ranks(uint64_t permille)
 static const char *find(void)
 {
 	static char text[256];
+	const struct straggler_clocks_question question = {.processes = processes,
+							   .nr = RANKS,
+							   .longer = longer,
+							   .start_ns = start_ns,
+							   .end_ns = end_ns};
 
-	assert_int_equal(straggler_clocks_find(&report_fixture.profile, processes, RANKS, &clocks),
-			 0);
+	assert_int_equal(straggler_clocks_find(&report_fixture.profile, &question, &clocks), 0);
 	*text = '\0';
 	straggler_clocks_text(&clocks, text, sizeof(text));
 	return text;
@@ -97,15 +113,23 @@ static void a_clock_that_explains_less_than_half_is_none(void **state)
 	assert_int_equal(clocks.late_mhz, 0);
 }
 
-/* Tiny launches make its mean kernel shorter than the others'. */
-static void the_kernel_that_costs_most_is_compared(void **state)
+/* From 21 to 30 it is late. Before and after that its clock is the others', and then even lower. */
+static void the_clock_is_that_of_the_time_in_which_the_rank_is_late(void **state)
 {
 	(void)state;
 	make_ranks(1400);
-	add_kernels(0, "fill", 100000, 100 * MS);
-	add_kernels(1, "copy", 100, 900 * MS);
-	for (uint32_t rank = 0; rank < RANKS; rank++)
-		add_clock(rank, rank ? 1980 : 1930, TELEMETRY_SW_POWER_CAP, rank ? 0 : 15);
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		add_clock_at(rank, 11, 1980, TELEMETRY_FREE, 0);
+		add_clock_at(rank, 21, rank ? 1980 : 1410, TELEMETRY_SW_POWER_CAP, rank ? 0 : 62);
+		add_clock_at(rank, 31, rank ? 1980 : 300, TELEMETRY_SW_THERMAL, rank ? 0 : 100);
+	}
+	start_ns = 22;
+	end_ns = 30;
+	assert_string_equal(find(),
+			    ", its GPU ran at 1,410 MHz, the others at 1,980 (power cap 62 % "
+			    "of the time)");
+	start_ns = 12;
+	end_ns = 20;
 	assert_string_equal(find(), "");
 }
 
@@ -151,7 +175,7 @@ int main(void)
 		TEST(a_lower_clock_is_named_with_its_reason),
 		TEST(a_reason_that_the_others_have_too_is_none),
 		TEST(a_clock_that_explains_less_than_half_is_none),
-		TEST(the_kernel_that_costs_most_is_compared),
+		TEST(the_clock_is_that_of_the_time_in_which_the_rank_is_late),
 		TEST(a_lower_clock_without_longer_kernels_is_none),
 		TEST(the_same_clock_is_none),
 		TEST(what_was_not_read_is_not_claimed),
