@@ -1,0 +1,223 @@
+#include "top_sums.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "proto/record.h"
+#include "report/model/kind_name.h"
+#include "report/model/report_tree.h"
+
+void top_sums_destroy(struct top_sums *sums)
+{
+	if (!sums)
+		return;
+	hash_index_fini(&sums->index);
+	array_free_texts(sums->texts, sums->nr_texts);
+	free(sums->nodes);
+	free(sums);
+}
+
+bool top_sums_is_same(const struct top_sums *sums, const struct top_sums *other)
+{
+	return memcmp(sums->writer, other->writer, sizeof(sums->writer)) == 0;
+}
+
+/* ---- what came between two readings */
+
+static const struct top_node nothing;
+
+static void remember(struct top_node *node)
+{
+	const uint64_t busy = node->rates[TOP_BUSY];
+	const uint64_t percent = busy < node->rate_ns ? (busy * 200 / node->rate_ns + 1) / 2 : 100;
+
+	if (node->nr_history == TOP_SUMS_HISTORY) {
+		memmove(node->history, node->history + 1, TOP_SUMS_HISTORY - 1);
+		node->nr_history--;
+	}
+	node->history[node->nr_history++] = (uint8_t)percent;
+}
+
+static void keep(struct top_node *node, const struct top_node *last)
+{
+	node->rate_ns = last->rate_ns;
+	memcpy(node->rates, last->rates, sizeof(node->rates));
+}
+
+static void subtract(struct top_node *node, const struct top_node *last, uint64_t rate_ns)
+{
+	node->rate_ns = rate_ns;
+	for (uint32_t i = 0; i < TOP_VALUES; i++)
+		node->rates[i] =
+			node->values[i] > last->values[i] ? node->values[i] - last->values[i] : 0;
+}
+
+/* The time that news of a GPU stand for: they may tell of a longer one than that between the messages. */
+static uint64_t time_since(const struct top_node *gpu, const struct top_node *last)
+{
+	const uint64_t heard_ns = last->heard_ns ? gpu->heard_ns - last->heard_ns : gpu->window_ns;
+	const uint64_t work_ns =
+		last->last_ns && gpu->last_ns > last->last_ns ? gpu->last_ns - last->last_ns : 0;
+
+	return heard_ns > work_ns ? heard_ns : work_ns;
+}
+
+static const struct top_node *find_last(const struct top_sums *last, const struct top_node *node)
+{
+	const uint32_t at = top_sums_find(last, node->key);
+
+	return at == TOP_SUMS_NONE ? NULL : &last->nodes[at];
+}
+
+/* *news: the time that came, of GPUs of which something was heard. */
+static void follow_gpu(struct top_node *gpu, const struct top_sums *last, uint64_t *news_ns,
+		       bool *is_news)
+{
+	const struct top_node *before = find_last(last, gpu);
+
+	if (before) {
+		memcpy(gpu->history, before->history, sizeof(gpu->history));
+		gpu->nr_history = before->nr_history;
+	}
+	*is_news = !before || gpu->heard_ns > before->heard_ns;
+	if (!*is_news) {
+		keep(gpu, before);
+		return;
+	}
+	const uint64_t rate_ns = time_since(gpu, before ? before : &nothing);
+
+	subtract(gpu, before ? before : &nothing, rate_ns);
+	*news_ns += rate_ns;
+	if (rate_ns)
+		remember(gpu);
+}
+
+/* A stream or a kernel. What is new since the last reading had no work then, unless nobody looked. */
+static void follow_inner(struct top_node *node, const struct top_node *parent, bool is_news,
+			 bool was_told, const struct top_sums *last)
+{
+	const struct top_node *before = find_last(last, node);
+
+	if (!is_news && before)
+		keep(node, before);
+	else if (is_news && (before || was_told))
+		subtract(node, before ? before : &nothing, parent->rate_ns);
+}
+
+static void follow_stream(struct top_sums *sums, struct top_node *stream, bool is_news,
+			  const struct top_sums *last)
+{
+	const struct top_node *before = find_last(last, stream);
+	const bool was_told = before ? before->is_told : stream->is_told;
+
+	follow_inner(stream, &sums->nodes[stream->parent], is_news, true, last);
+	for (uint32_t i = stream->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next)
+		follow_inner(&sums->nodes[i], &sums->nodes[stream->parent], is_news, was_told,
+			     last);
+}
+
+static void add_rates(struct top_node *outer, const struct top_node *inner)
+{
+	outer->rate_ns += inner->rate_ns;
+	for (uint32_t i = 0; i < TOP_VALUES; i++)
+		outer->rates[i] += inner->rates[i];
+}
+
+static void follow_rank(struct top_sums *sums, struct top_node *rank, const struct top_sums *last,
+			uint64_t *news_ns)
+{
+	const struct top_node *before = find_last(last, rank);
+	bool has_news = false;
+
+	if (before) {
+		memcpy(rank->history, before->history, sizeof(rank->history));
+		rank->nr_history = before->nr_history;
+	}
+	for (uint32_t i = rank->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next) {
+		struct top_node *gpu = &sums->nodes[i];
+		bool is_news;
+
+		follow_gpu(gpu, last, news_ns, &is_news);
+		for (uint32_t j = gpu->first; j != TOP_SUMS_NONE; j = sums->nodes[j].next)
+			follow_stream(sums, &sums->nodes[j], is_news, last);
+		has_news |= is_news;
+		if (gpu->is_running)
+			add_rates(rank, gpu);
+	}
+	if (has_news && rank->rate_ns)
+		remember(rank);
+}
+
+void top_sums_follow(struct top_sums *sums, const struct top_sums *last)
+{
+	struct top_node *all = &sums->nodes[0];
+	const struct top_node *before = &last->nodes[0];
+	uint64_t news_ns = 0;
+
+	memcpy(all->history, before->history, sizeof(all->history));
+	all->nr_history = before->nr_history;
+	for (uint32_t i = all->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next) {
+		if (sums->nodes[i].level != TOP_RANK)
+			continue;
+		follow_rank(sums, &sums->nodes[i], last, &news_ns);
+		add_rates(all, &sums->nodes[i]);
+	}
+	if (news_ns && all->rate_ns)
+		remember(all);
+	/* Of all ranks' kernels those came that ranks with news had. */
+	const struct top_node news = {.rate_ns = news_ns};
+
+	for (uint32_t i = all->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next)
+		if (sums->nodes[i].level == TOP_KERNEL)
+			follow_inner(&sums->nodes[i], &news, news_ns > 0, true, last);
+}
+
+/* ---- names */
+
+static void label_stream(const struct top_node *node, char *label, size_t size)
+{
+	snprintf(label, size, "stream %" PRIu32 "%s%s%s", node->stream_id, *node->name ? " (" : "",
+		 node->name, *node->name ? ")" : "");
+}
+
+static void label_kernel(const struct top_node *node, char *label, size_t size)
+{
+	const char *detail = kind_name_detail(node->kind, node->copy_kind);
+
+	if (node->kind == RECORD_GPU_KERNEL)
+		snprintf(label, size, "%s", *node->name ? node->name : "(no name)");
+	else
+		snprintf(label, size, "%s%s%s", kind_name_leaf(node->kind), *detail ? " " : "",
+			 detail);
+}
+
+const char *top_sums_label(const struct top_node *node, char *label, size_t size)
+{
+	switch (node->level) {
+	case TOP_ALL:
+		snprintf(label, size, "all ranks");
+		break;
+	case TOP_RANK:
+		if (node->rank == REPORT_RANK_NONE)
+			snprintf(label, size, "pid %" PRIu32, node->pid);
+		else
+			snprintf(label, size, "rank %" PRId32, node->rank);
+		break;
+	case TOP_GPU:
+		if (node->gpu == REPORT_GPU_NONE)
+			snprintf(label, size, "GPU ?");
+		else
+			snprintf(label, size, "GPU %" PRId32, node->gpu);
+		break;
+	case TOP_STREAM:
+		label_stream(node, label, size);
+		break;
+	case TOP_KERNEL:
+		label_kernel(node, label, size);
+		break;
+	}
+	return label;
+}
