@@ -22,6 +22,7 @@ static const struct verb {
 	{&option_table_check, verb_check},
 	{&option_table_serve, verb_serve},
 	{&option_table_watch, verb_watch},
+	{&option_table_top, verb_top},
 	{&option_table_timeline, verb_timeline},
 	{&option_table_merge, verb_merge},
 	{&option_table_export, verb_export},
@@ -128,10 +129,7 @@ static int call_verb(int argc, char **argv)
 		return print_version();
 	if (verb)
 		return verb->call(argv[0], argc - 1, argv + 1);
-	if (strcmp(name, "top") == 0) /* as other profilers call a live view */
-		log_error("top: not there yet; flamegrid watch PROFILE tells which rank of a "
-			  "running job is late");
-	else if (near)
+	if (near)
 		log_error("%s: no such verb; did you mean %s?", name, near);
 	else
 		log_error("%s: no such verb (flamegrid --help lists them)", name);

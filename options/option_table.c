@@ -13,6 +13,7 @@ const struct option_table *const option_tables[] = {
 	&option_table_check,
 	&option_table_serve,
 	&option_table_watch,
+	&option_table_top,
 	&option_table_timeline,
 	&option_table_merge,
 	&option_table_export,

@@ -97,6 +97,19 @@ uint32_t newest_profile_find(const char *directory, newest_profile_left_out *tel
 	return nr;
 }
 
+bool newest_profile_live(const char *directory, char path[static PATH_MAX])
+{
+	uint32_t nr;
+	struct listed_profile *all = profile_list(directory, &nr);
+
+	*path = '\0';
+	for (uint32_t i = 0; i < nr && !*path; i++)
+		if (access(all[i].store, R_OK) == 0 && store_life_is_written(all[i].store))
+			memcpy(path, all[i].path, PATH_MAX);
+	free(all);
+	return *path != '\0';
+}
+
 const char *newest_profile_age(uint64_t age_s, char text[static NEWEST_PROFILE_AGE_SIZE])
 {
 	static const struct {

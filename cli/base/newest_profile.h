@@ -3,6 +3,7 @@
 #define NEWEST_PROFILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NEWEST_PROFILE_AGE_SIZE 48u
@@ -19,6 +20,9 @@ typedef void newest_profile_left_out(const char *path, const char *reason);
  * tell: NULL: nobody wants to know. */
 uint32_t newest_profile_find(const char *directory, newest_profile_left_out *tell,
 			     char path[static PATH_MAX], uint64_t *age_s);
+
+/* Finds the newest profile that is being written, as above. false: none is, and path is "". */
+bool newest_profile_live(const char *directory, char path[static PATH_MAX]);
 
 /* Writes "5 seconds ago", "1 day ago". Returns text. */
 const char *newest_profile_age(uint64_t age_s, char text[static NEWEST_PROFILE_AGE_SIZE]);

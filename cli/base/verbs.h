@@ -27,6 +27,7 @@ int verb_diff(const char *program, int argc, char **argv);
 int verb_export(const char *program, int argc, char **argv);
 int verb_fetch(const char *program, int argc, char **argv);
 int verb_serve(const char *program, int argc, char **argv);
+int verb_top(const char *program, int argc, char **argv);
 int verb_watch(const char *program, int argc, char **argv);
 int verb_timeline(const char *program, int argc, char **argv);
 int verb_merge(const char *program, int argc, char **argv);

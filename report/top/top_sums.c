@@ -1,7 +1,6 @@
 #include "top_sums.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "proto/record.h"
 #include "report/model/kind_name.h"
 #include "report/model/report_tree.h"
+#include "report/names/text_line.h"
 
 void top_sums_destroy(struct top_sums *sums)
 {
@@ -44,12 +44,15 @@ static void remember(struct top_node *node)
 static void keep(struct top_node *node, const struct top_node *last)
 {
 	node->rate_ns = last->rate_ns;
+	node->rate_gpus = last->rate_gpus;
 	memcpy(node->rates, last->rates, sizeof(node->rates));
 }
 
-static void subtract(struct top_node *node, const struct top_node *last, uint64_t rate_ns)
+static void subtract(struct top_node *node, const struct top_node *last, uint64_t rate_ns,
+		     uint32_t rate_gpus)
 {
 	node->rate_ns = rate_ns;
+	node->rate_gpus = rate_gpus;
 	for (uint32_t i = 0; i < TOP_VALUES; i++)
 		node->rates[i] =
 			node->values[i] > last->values[i] ? node->values[i] - last->values[i] : 0;
@@ -72,9 +75,8 @@ static const struct top_node *find_last(const struct top_sums *last, const struc
 	return at == TOP_SUMS_NONE ? NULL : &last->nodes[at];
 }
 
-/* *news: the time that came, of GPUs of which something was heard. */
-static void follow_gpu(struct top_node *gpu, const struct top_sums *last, uint64_t *news_ns,
-		       bool *is_news)
+/* Returns whether there are news of it; they are added to *news. */
+static bool follow_gpu(struct top_node *gpu, const struct top_sums *last, struct top_node *news)
 {
 	const struct top_node *before = find_last(last, gpu);
 
@@ -82,17 +84,18 @@ static void follow_gpu(struct top_node *gpu, const struct top_sums *last, uint64
 		memcpy(gpu->history, before->history, sizeof(gpu->history));
 		gpu->nr_history = before->nr_history;
 	}
-	*is_news = !before || gpu->heard_ns > before->heard_ns;
-	if (!*is_news) {
+	if (before && gpu->heard_ns <= before->heard_ns) {
 		keep(gpu, before);
-		return;
+		return false;
 	}
 	const uint64_t rate_ns = time_since(gpu, before ? before : &nothing);
 
-	subtract(gpu, before ? before : &nothing, rate_ns);
-	*news_ns += rate_ns;
+	subtract(gpu, before ? before : &nothing, rate_ns, 1);
+	news->rate_ns += rate_ns;
+	news->rate_gpus++;
 	if (rate_ns)
 		remember(gpu);
+	return true;
 }
 
 /* A stream or a kernel. What is new since the last reading had no work then, unless nobody looked. */
@@ -104,7 +107,7 @@ static void follow_inner(struct top_node *node, const struct top_node *parent, b
 	if (!is_news && before)
 		keep(node, before);
 	else if (is_news && (before || was_told))
-		subtract(node, before ? before : &nothing, parent->rate_ns);
+		subtract(node, before ? before : &nothing, parent->rate_ns, parent->rate_gpus);
 }
 
 static void follow_stream(struct top_sums *sums, struct top_node *stream, bool is_news,
@@ -122,12 +125,13 @@ static void follow_stream(struct top_sums *sums, struct top_node *stream, bool i
 static void add_rates(struct top_node *outer, const struct top_node *inner)
 {
 	outer->rate_ns += inner->rate_ns;
+	outer->rate_gpus += inner->rate_gpus;
 	for (uint32_t i = 0; i < TOP_VALUES; i++)
 		outer->rates[i] += inner->rates[i];
 }
 
 static void follow_rank(struct top_sums *sums, struct top_node *rank, const struct top_sums *last,
-			uint64_t *news_ns)
+			struct top_node *news)
 {
 	const struct top_node *before = find_last(last, rank);
 	bool has_news = false;
@@ -138,9 +142,8 @@ static void follow_rank(struct top_sums *sums, struct top_node *rank, const stru
 	}
 	for (uint32_t i = rank->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next) {
 		struct top_node *gpu = &sums->nodes[i];
-		bool is_news;
+		const bool is_news = follow_gpu(gpu, last, news);
 
-		follow_gpu(gpu, last, news_ns, &is_news);
 		for (uint32_t j = gpu->first; j != TOP_SUMS_NONE; j = sums->nodes[j].next)
 			follow_stream(sums, &sums->nodes[j], is_news, last);
 		has_news |= is_news;
@@ -155,32 +158,30 @@ void top_sums_follow(struct top_sums *sums, const struct top_sums *last)
 {
 	struct top_node *all = &sums->nodes[0];
 	const struct top_node *before = &last->nodes[0];
-	uint64_t news_ns = 0;
+	struct top_node news = {.rate_ns = 0};
 
 	memcpy(all->history, before->history, sizeof(all->history));
 	all->nr_history = before->nr_history;
 	for (uint32_t i = all->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next) {
 		if (sums->nodes[i].level != TOP_RANK)
 			continue;
-		follow_rank(sums, &sums->nodes[i], last, &news_ns);
+		follow_rank(sums, &sums->nodes[i], last, &news);
 		add_rates(all, &sums->nodes[i]);
 	}
-	if (news_ns && all->rate_ns)
+	if (news.rate_ns && all->rate_ns)
 		remember(all);
 	/* Of all ranks' kernels those came that ranks with news had. */
-	const struct top_node news = {.rate_ns = news_ns};
-
 	for (uint32_t i = all->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next)
 		if (sums->nodes[i].level == TOP_KERNEL)
-			follow_inner(&sums->nodes[i], &news, news_ns > 0, true, last);
+			follow_inner(&sums->nodes[i], &news, news.rate_ns > 0, true, last);
 }
 
 /* ---- names */
 
 static void label_stream(const struct top_node *node, char *label, size_t size)
 {
-	snprintf(label, size, "stream %" PRIu32 "%s%s%s", node->stream_id, *node->name ? " (" : "",
-		 node->name, *node->name ? ")" : "");
+	text_line_append(label, size, "stream %" PRIu32 "%s%s%s", node->stream_id,
+			 *node->name ? " (" : "", node->name, *node->name ? ")" : "");
 }
 
 static void label_kernel(const struct top_node *node, char *label, size_t size)
@@ -188,29 +189,30 @@ static void label_kernel(const struct top_node *node, char *label, size_t size)
 	const char *detail = kind_name_detail(node->kind, node->copy_kind);
 
 	if (node->kind == RECORD_GPU_KERNEL)
-		snprintf(label, size, "%s", *node->name ? node->name : "(no name)");
+		text_line_append(label, size, "%s", *node->name ? node->name : "(no name)");
 	else
-		snprintf(label, size, "%s%s%s", kind_name_leaf(node->kind), *detail ? " " : "",
-			 detail);
+		text_line_append(label, size, "%s%s%s", kind_name_leaf(node->kind),
+				 *detail ? " " : "", detail);
 }
 
 const char *top_sums_label(const struct top_node *node, char *label, size_t size)
 {
+	*label = '\0';
 	switch (node->level) {
 	case TOP_ALL:
-		snprintf(label, size, "all ranks");
+		text_line_append(label, size, "all ranks");
 		break;
 	case TOP_RANK:
 		if (node->rank == REPORT_RANK_NONE)
-			snprintf(label, size, "pid %" PRIu32, node->pid);
+			text_line_append(label, size, "pid %" PRIu32, node->pid);
 		else
-			snprintf(label, size, "rank %" PRId32, node->rank);
+			text_line_append(label, size, "rank %" PRId32, node->rank);
 		break;
 	case TOP_GPU:
 		if (node->gpu == REPORT_GPU_NONE)
-			snprintf(label, size, "GPU ?");
+			text_line_append(label, size, "GPU ?");
 		else
-			snprintf(label, size, "GPU %" PRId32, node->gpu);
+			text_line_append(label, size, "GPU %" PRId32, node->gpu);
 		break;
 	case TOP_STREAM:
 		label_stream(node, label, size);

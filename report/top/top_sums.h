@@ -52,6 +52,7 @@ struct top_node {
 	/* What came between the last two readings that had news of it. rate_ns: of all its GPUs together; 0: there are
 	 * no two such readings */
 	uint64_t rate_ns, rates[TOP_VALUES];
+	uint32_t rate_gpus; /* of so many GPUs rate_ns is the sum */
 	/* the part of each such time in which it was busy, in percent; the newest last */
 	uint8_t history[TOP_SUMS_HISTORY];
 	uint8_t nr_history;

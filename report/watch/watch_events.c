@@ -352,6 +352,28 @@ int watch_events_take(struct watch_events *events, const struct watch_look *look
 	return error;
 }
 
+int watch_events_current(struct watch_events *events, uint64_t now_ns, struct watch_event **list,
+			 uint32_t *count)
+{
+	struct taking taking = {.events = events, .now_ns = now_ns};
+	int error = 0;
+
+	for (uint32_t i = 0; i < events->nr_subjects && !error; i++) {
+		const struct subject *subject = &events->subjects[i];
+
+		if (subject->told && !subject->gone && !subject->is_stall && !subject->covered)
+			error = tell(&taking, kind_of(subject), subject);
+	}
+	for (uint32_t i = 0; i < events->waits.count && !error; i++)
+		if (events->waits.list[i].told)
+			error = tell_wait(&taking, &events->waits.list[i], true);
+	if (error)
+		watch_events_free(taking.list, taking.count);
+	*list = error ? NULL : taking.list;
+	*count = error ? 0 : taking.count;
+	return error;
+}
+
 void watch_events_free(struct watch_event *list, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)

@@ -51,4 +51,9 @@ int watch_events_take(struct watch_events *events, const struct watch_look *look
 		      struct watch_event **list, uint32_t *count);
 void watch_events_free(struct watch_event *list, uint32_t count);
 
+/* Gives what goes on as of the last look: each late rank or group, slow link and missing rank that was told and is not
+ * over, as an event of now_ns (CLOCK_REALTIME). *list as above. 0 or -ENOMEM. */
+int watch_events_current(struct watch_events *events, uint64_t now_ns, struct watch_event **list,
+			 uint32_t *count);
+
 #endif

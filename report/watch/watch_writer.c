@@ -1,7 +1,6 @@
 #include "watch_writer.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "report/model/report_summary.h"
 #include "report/names/local_time.h"
@@ -9,8 +8,6 @@
 #include "report/writers/straggler/experts_text.h"
 #include "report/writers/straggler/straggler_text.h"
 
-#define NS_PER_S  1000000000u
-#define TIME_SIZE 48u
 #define TEXT_SIZE 32u
 
 const char *watch_writer_kind(enum watch_event_kind kind)
@@ -116,17 +113,6 @@ void watch_writer_text(FILE *out, const struct watch_event *event)
 
 /* ---- JSON */
 
-static void write_time(FILE *out, const char *name, uint64_t time_ns)
-{
-	const time_t seconds = (time_t)(time_ns / NS_PER_S);
-	char text[TIME_SIZE];
-	struct tm utc;
-
-	if (!gmtime_r(&seconds, &utc) || !strftime(text, sizeof(text), "%FT%T", &utc))
-		snprintf(text, sizeof(text), "?");
-	fprintf(out, "\"%s\":\"%s.%03" PRIu64 "Z\",", name, text, time_ns % NS_PER_S / 1000000u);
-}
-
 /* 0: not known. */
 static void write_times(FILE *out, const char *name, double times)
 {
@@ -142,10 +128,10 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 
 	fprintf(out, "{\"schema\":1,");
 	json_text_member(out, "event", watch_writer_kind(event->kind));
-	write_time(out, "time", event->time_ns);
-	write_time(out, "since", event->since_ns);
+	json_text_time(out, "time", event->time_ns);
+	json_text_time(out, "since", event->since_ns);
 	if (event->kind == WATCH_EVENT_RECOVERED)
-		write_time(out, "until", event->until_ns);
+		json_text_time(out, "until", event->until_ns);
 	else
 		fprintf(out, "\"until\":null,");
 	json_text_member(out, "name", finding->name);
