@@ -268,7 +268,6 @@ static int add_kernel(struct building *building, uint32_t parent, const struct f
 	node->kind = row->key.kind;
 	node->copy_kind = row->key.copy_kind;
 	node->has_busy = true;
-	node->is_running |= building->sums->nodes[parent].is_running;
 	node->name = kernel_of(building, row->key.name_id);
 	add(node, values);
 	node->values[TOP_BUSY] += row->ns;

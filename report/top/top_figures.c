@@ -91,7 +91,7 @@ const char *top_figures_cell(const struct top_node *node, enum top_column column
 	else if (column == TOP_COLUMN_RECORDS)
 		write_number(value, cell);
 	else
-		snprintf(cell, TOP_FIGURES_CELL, value >= 9.9995 ? "%.0f%%" : "%.1f%%",
+		snprintf(cell, TOP_FIGURES_CELL, value >= 0.9995 ? "%.0f%%" : "%.1f%%",
 			 value * 100);
 	return cell;
 }
@@ -108,7 +108,7 @@ const char *top_figures_line(const struct top_node *node, bool is_utf8, char *li
 		const uint32_t percent = node->history[i];
 
 		text_line_append(line, size, "%s",
-				 is_utf8 ? blocks[percent * 7 / 100] : digits[percent * 9 / 100]);
+				 is_utf8 ? blocks[percent * 8 / 101] : digits[percent * 10 / 101]);
 	}
 	return line;
 }

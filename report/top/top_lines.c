@@ -1,5 +1,6 @@
 #include "top_lines.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 #define NAME_LEAST    18u
 #define LINE_WIDTH    (TOP_SUMS_HISTORY + 1u)
-#define PERCENT_WIDTH 7u
+#define PERCENT_WIDTH 6u
 #define NUMBER_WIDTH  8u
 #define LATE_PART     6u /* of the terminal's lines, at most that part tells of late ranks */
 
@@ -41,6 +42,20 @@ static const char *const help[] = {
 
 #define append(line, ...) text_line_append((line)->text, sizeof((line)->text), __VA_ARGS__)
 
+/* Returns the bytes of a text's begin that takes at most so many columns, and its width. */
+static size_t begin_of(const char *text, uint32_t columns, uint32_t *width)
+{
+	uint32_t next;
+	size_t size, bytes = 0;
+
+	*width = 0;
+	while ((size = text_width_next(text + bytes, &next)) > 0 && *width + next <= columns) {
+		*width += next;
+		bytes += size;
+	}
+	return bytes;
+}
+
 /* Text of any length, cut in its middle and filled with blanks to so many columns. */
 static void append_cell(struct top_line *line, const char *text, uint32_t columns, bool is_left)
 {
@@ -50,22 +65,24 @@ static void append_cell(struct top_line *line, const char *text, uint32_t column
 	if (!cell)
 		return;
 	text_width_cut(cell, columns);
-	width = text_width_of(cell);
-	/* What is too narrow for its own dots stays too wide. */
-	if (width <= columns)
-		append(line, "%*s%s%*s", is_left ? 0 : (int)(columns - width), "", cell,
-		       is_left ? (int)(columns - width) : 0, "");
+	/* That leaves alone what is too wide by less than its dots take. */
+	const size_t size = begin_of(cell, columns, &width);
+	append(line, "%*s%.*s%*s", is_left ? 0 : (int)(columns - width), "", (int)size, cell,
+	       is_left ? (int)(columns - width) : 0, "");
 	free(cell);
 }
 
-/* Cuts at the end what is wider than the terminal, and leaves ASCII alone where there is no more. */
-static void fit(const struct top_view *view, struct top_line *line)
+/* Cuts at the end what is wider than the terminal, and leaves ASCII alone where there is no more. What is told of late
+ * ranks is not cut where no terminal is. */
+static void fit(const struct top_view *view, struct top_line *line, uint32_t number)
 {
+	const bool is_told = view->shows_all && number + 1 < top_lines_head(view);
+	const uint32_t room = is_told ? TOP_VIEW_LINE : view->columns;
 	uint32_t used = 0, columns;
 	size_t size, out = 0;
 
 	for (const char *at = line->text; (size = text_width_next(at, &columns)) > 0; at += size) {
-		if (used + columns > view->columns)
+		if (used + columns > room)
 			break;
 		used += columns;
 		if (view->is_utf8 || (unsigned char)*at < 0x80) {
@@ -122,8 +139,10 @@ static void write_heading(const struct top_view *view, struct top_line *line)
 	line->style = TOP_STYLE_HEADING;
 	for (enum top_column i = TOP_COLUMN_NAME; i < TOP_COLUMNS; i++) {
 		snprintf(heading, sizeof(heading), "%s%s%s", i == TOP_COLUMN_NAME ? "    " : "",
-			 i == view->rows.column ? view->rows.is_reversed ? "^" : "v" : "",
-			 top_figures_heading(i, view->rows.totals));
+			 top_figures_heading(i, view->rows.totals),
+			 i == view->rows.column && view->rows.is_reversed ? "^" : "");
+		for (char *at = heading; *at && i == view->rows.column; at++)
+			*at = (char)toupper((unsigned char)*at);
 		if (i == TOP_COLUMN_NAME)
 			append_cell(line, heading, layout.name, true);
 		else if (layout.has[i])
@@ -328,5 +347,5 @@ void top_view_line(const struct top_view *view, uint32_t number, struct top_line
 	line->style = TOP_STYLE_PLAIN;
 	*line->text = '\0';
 	write_line(view, number, line);
-	fit(view, line);
+	fit(view, line, number);
 }

@@ -56,6 +56,9 @@ static void subtract(struct top_node *node, const struct top_node *last, uint64_
 	for (uint32_t i = 0; i < TOP_VALUES; i++)
 		node->rates[i] =
 			node->values[i] > last->values[i] ? node->values[i] - last->values[i] : 0;
+	/* It is known later than the kernels what they waited. */
+	if (node->rates[TOP_WAITS] > node->rates[TOP_NCCL])
+		node->rates[TOP_WAITS] = node->rates[TOP_NCCL];
 }
 
 /* The time that news of a GPU stand for: they may tell of a longer one than that between the messages. */

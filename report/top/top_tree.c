@@ -96,6 +96,8 @@ static void pass_down(struct top_sums *sums)
 			continue;
 		node->window_ns = sums->nodes[node->parent].window_ns;
 		node->heard_ns = sums->nodes[node->parent].heard_ns;
+		if (node->level == TOP_KERNEL)
+			node->is_running = sums->nodes[node->parent].is_running;
 	}
 }
 
