@@ -154,6 +154,22 @@ static void write_heading(const struct top_view *view, struct top_line *line)
 
 /* ---- rows */
 
+static bool contains(const char *text, const char *sought)
+{
+	return strcasestr(text, sought) != NULL;
+}
+
+bool top_lines_matches(const struct top_view *view, uint32_t at)
+{
+	const struct top_node *node = &view->sums->nodes[at];
+	char label[TOP_VIEW_LINE];
+
+	if (!*view->search || node->level == TOP_ALL)
+		return false;
+	return contains(top_sums_label(node, label, sizeof(label)), view->search) ||
+	       contains(node->place, view->search);
+}
+
 static bool is_silent(const struct top_view *view, const struct top_node *node)
 {
 	return view->facts.is_running && node->is_running &&
@@ -342,7 +358,7 @@ static void write_line(const struct top_view *view, uint32_t number, struct top_
 	}
 }
 
-void top_view_line(const struct top_view *view, uint32_t number, struct top_line *line)
+void top_lines_write(const struct top_view *view, uint32_t number, struct top_line *line)
 {
 	line->style = TOP_STYLE_PLAIN;
 	*line->text = '\0';

@@ -27,6 +27,8 @@ bool top_sums_is_same(const struct top_sums *sums, const struct top_sums *other)
 
 /* ---- what came between two readings */
 
+#define DELIVERY_NS 1000000000ull
+
 static const struct top_node nothing;
 
 static void remember(struct top_node *node)
@@ -61,14 +63,42 @@ static void subtract(struct top_node *node, const struct top_node *last, uint64_
 		node->rates[TOP_WAITS] = node->rates[TOP_NCCL];
 }
 
-/* The time that news of a GPU stand for: they may tell of a longer one than that between the messages. */
+static bool has_work(const struct top_node *gpu, const struct top_node *last)
+{
+	return gpu->values[TOP_RECORDS] > last->values[TOP_RECORDS] ||
+	       gpu->values[TOP_BUSY] > last->values[TOP_BUSY];
+}
+
+/* The time that news of a GPU stand for. Work is delivered up to DELIVERY_NS after its end, so the time from one
+ * reading's last work to the other's says more than the time between the messages, as far as the two agree. */
 static uint64_t time_since(const struct top_node *gpu, const struct top_node *last)
 {
-	const uint64_t heard_ns = last->heard_ns ? gpu->heard_ns - last->heard_ns : gpu->window_ns;
-	const uint64_t work_ns =
-		last->last_ns && gpu->last_ns > last->last_ns ? gpu->last_ns - last->last_ns : 0;
+	const uint64_t heard_ns = gpu->heard_ns - last->heard_ns;
+	const uint64_t least_ns = heard_ns > DELIVERY_NS ? heard_ns - DELIVERY_NS : 0;
+	const uint64_t busy_ns = gpu->values[TOP_BUSY] > last->values[TOP_BUSY]
+					 ? gpu->values[TOP_BUSY] - last->values[TOP_BUSY]
+					 : 0;
+	uint64_t work_ns = gpu->last_ns > last->last_ns ? gpu->last_ns - last->last_ns : 0;
 
-	return heard_ns > work_ns ? heard_ns : work_ns;
+	if (!last->last_ns)
+		return gpu->window_ns;
+	if (!has_work(gpu, last))
+		return heard_ns;
+	work_ns = work_ns < least_ns ? least_ns : work_ns;
+	work_ns = work_ns > heard_ns + DELIVERY_NS ? heard_ns + DELIVERY_NS : work_ns;
+	return work_ns > busy_ns ? work_ns : busy_ns;
+}
+
+/* Returns whether a message tells of the GPU's work, or that it has none. */
+static bool is_news(struct top_node *gpu, const struct top_node *last)
+{
+	if (!last)
+		return true;
+	if (has_work(gpu, last))
+		return true;
+	gpu->quiet_ns = last->quiet_ns +
+			(gpu->heard_ns > last->heard_ns ? gpu->heard_ns - last->heard_ns : 0);
+	return gpu->heard_ns > last->heard_ns && gpu->quiet_ns > 2 * DELIVERY_NS;
 }
 
 static const struct top_node *find_last(const struct top_sums *last, const struct top_node *node)
@@ -87,7 +117,7 @@ static bool follow_gpu(struct top_node *gpu, const struct top_sums *last, struct
 		memcpy(gpu->history, before->history, sizeof(gpu->history));
 		gpu->nr_history = before->nr_history;
 	}
-	if (before && gpu->heard_ns <= before->heard_ns) {
+	if (!is_news(gpu, before)) {
 		keep(gpu, before);
 		return false;
 	}
@@ -102,27 +132,26 @@ static bool follow_gpu(struct top_node *gpu, const struct top_sums *last, struct
 }
 
 /* A stream or a kernel. What is new since the last reading had no work then, unless nobody looked. */
-static void follow_inner(struct top_node *node, const struct top_node *parent, bool is_news,
+static void follow_inner(struct top_node *node, const struct top_node *parent, bool is_new,
 			 bool was_told, const struct top_sums *last)
 {
 	const struct top_node *before = find_last(last, node);
 
-	if (!is_news && before)
+	if (!is_new && before)
 		keep(node, before);
-	else if (is_news && (before || was_told))
+	else if (is_new && (before || was_told))
 		subtract(node, before ? before : &nothing, parent->rate_ns, parent->rate_gpus);
 }
 
-static void follow_stream(struct top_sums *sums, struct top_node *stream, bool is_news,
+static void follow_stream(struct top_sums *sums, struct top_node *stream, bool is_new,
 			  const struct top_sums *last)
 {
 	const struct top_node *before = find_last(last, stream);
 	const bool was_told = before ? before->is_told : stream->is_told;
 
-	follow_inner(stream, &sums->nodes[stream->parent], is_news, true, last);
+	follow_inner(stream, &sums->nodes[stream->parent], is_new, true, last);
 	for (uint32_t i = stream->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next)
-		follow_inner(&sums->nodes[i], &sums->nodes[stream->parent], is_news, was_told,
-			     last);
+		follow_inner(&sums->nodes[i], &sums->nodes[stream->parent], is_new, was_told, last);
 }
 
 static void add_rates(struct top_node *outer, const struct top_node *inner)
@@ -145,11 +174,11 @@ static void follow_rank(struct top_sums *sums, struct top_node *rank, const stru
 	}
 	for (uint32_t i = rank->first; i != TOP_SUMS_NONE; i = sums->nodes[i].next) {
 		struct top_node *gpu = &sums->nodes[i];
-		const bool is_news = follow_gpu(gpu, last, news);
+		const bool is_new = follow_gpu(gpu, last, news);
 
 		for (uint32_t j = gpu->first; j != TOP_SUMS_NONE; j = sums->nodes[j].next)
-			follow_stream(sums, &sums->nodes[j], is_news, last);
-		has_news |= is_news;
+			follow_stream(sums, &sums->nodes[j], is_new, last);
+		has_news |= is_new;
 		if (gpu->is_running)
 			add_rates(rank, gpu);
 	}

@@ -108,6 +108,11 @@ uint32_t top_view_lines(const struct top_view *view)
 	return view->shows_all ? top_lines_head(view) + view->rows.nr_rows : view->lines;
 }
 
+void top_view_line(const struct top_view *view, uint32_t number, struct top_line *line)
+{
+	top_lines_write(view, number, line);
+}
+
 bool top_view_wants(const void *context, uint64_t key)
 {
 	const struct top_view *view = context;
@@ -144,22 +149,6 @@ int top_view_show_all(struct top_view *view)
 }
 
 /* ---- search */
-
-static bool contains(const char *text, const char *sought)
-{
-	return strcasestr(text, sought) != NULL;
-}
-
-bool top_lines_matches(const struct top_view *view, uint32_t at)
-{
-	const struct top_node *node = &view->sums->nodes[at];
-	char label[TOP_VIEW_LINE];
-
-	if (!*view->search || node->level == TOP_ALL)
-		return false;
-	return contains(top_sums_label(node, label, sizeof(label)), view->search) ||
-	       contains(node->place, view->search);
-}
 
 static bool row_matches(const struct top_view *view, uint32_t row)
 {

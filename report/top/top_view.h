@@ -10,15 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "top_rows.h"
-#include "top_sums.h"
-
-#include "report/watch/watch_events.h"
-
-#define TOP_VIEW_COLUMNS_LEAST 24u
-#define TOP_VIEW_LINES_LEAST   6u
-#define TOP_VIEW_SEARCH        64u   /* bytes of what is searched for */
-#define TOP_VIEW_LINE          2048u /* bytes of a line with its end */
+#include "top_state.h"
 
 /* Keys that are no characters. */
 enum top_key {
@@ -33,37 +25,6 @@ enum top_key {
 	TOP_KEY_BACKSPACE,
 	TOP_KEY_ESCAPE,
 };
-
-enum top_style {
-	TOP_STYLE_PLAIN,
-	TOP_STYLE_TITLE,
-	TOP_STYLE_HEADING,
-	TOP_STYLE_SELECTED,
-	TOP_STYLE_LATE,  /* a late rank, or what is told of it */
-	TOP_STYLE_FAINT, /* it has ended, or has no news */
-	TOP_STYLE_MATCH, /* of the search */
-};
-
-struct top_line {
-	char text
-		[TOP_VIEW_LINE]; /* clean UTF-8, no wider than the view; other characters of ASCII alone */
-	enum top_style style;
-	uint32_t columns; /* that the text takes */
-};
-
-/* What is shown beside the sums. */
-struct top_facts {
-	const char *profile;            /* clean */
-	const char *state;              /* such as "running" */
-	const char *message;            /* clean; instead of the help at the bottom; NULL: none */
-	bool is_running;                /* more may come */
-	bool knows_late;                /* late ranks are looked for */
-	const struct watch_event *late; /* those that are late now */
-	uint32_t nr_late;
-	uint64_t now_ns; /* CLOCK_REALTIME */
-};
-
-struct top_view;
 
 /* is_utf8: the terminal shows more than ASCII. NULL: out of memory. destroy() accepts NULL. */
 struct top_view *top_view_create(bool is_utf8);

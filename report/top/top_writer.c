@@ -72,9 +72,9 @@ static void write_children(FILE *out, const struct top_sums *sums, const struct 
 
 static void write_stream(FILE *out, const struct top_node *node)
 {
-	fprintf(out, "{\"pid\":%" PRIu32 ",\"context_id\":%" PRIu32 ",\"stream_id\":%" PRIu32 ",",
+	fprintf(out, "{\"pid\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",",
 		node->pid, node->context_id, node->stream_id);
-	json_text_member(out, "name", node->name);
+	json_text_member(out, "stream_name", node->name);
 }
 
 static void write_kernel(FILE *out, const struct top_node *node)
@@ -118,7 +118,7 @@ static void write_gpu(FILE *out, const struct top_node *node)
 {
 	fputc('{', out);
 	write_number(out, "gpu", node->gpu, REPORT_GPU_NONE);
-	json_text_member(out, "device_name", node->place);
+	json_text_member(out, "name", node->place);
 	json_text_time(out, "heard", node->heard_ns);
 }
 

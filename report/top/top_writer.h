@@ -1,4 +1,5 @@
-/* Writes one state of `flamegrid top`: a table of text, or a document of JSON (docs/json.md, top_report). Any thread. */
+/* Writes one state of `flamegrid top`: a table of text, or a document of JSON (top_report of docs/json.md). One
+ * thread. */
 #ifndef TOP_WRITER_H
 #define TOP_WRITER_H
 

@@ -9,7 +9,8 @@ SPACK = {
     "gcc": "c", "g++": "cxx", "make": None, "cmake": "cmake", "pkg-config": "pkgconfig", "libc6-dev": None, "binutils": None,
     "file": None, "libzmq3-dev": "libzmq", "libmsgpack-c-dev": "msgpack-c", "libhwloc-dev": "hwloc", "libsqlite3-dev": "sqlite",
     "libelf-dev": "elfutils", "libdw-dev": "elfutils", "liblzma-dev": "xz", "zlib1g-dev": "zlib-api",
-    "libmicrohttpd-dev": "libmicrohttpd", "libcurl4-openssl-dev": "curl", "clang": "llvm", "bpftool": "bpftool", "libbpf-dev": "libbpf",
+    "libmicrohttpd-dev": "libmicrohttpd", "libncurses-dev": "ncurses",
+    "libcurl4-openssl-dev": "curl", "clang": "llvm", "bpftool": "bpftool", "libbpf-dev": "libbpf",
 }
 OWN = {"slurm"}  # of a variant that bootstrap does not build
 

@@ -32,6 +32,7 @@ class Flamegrid(CMakePackage):
     depends_on("xz")
     depends_on("zlib-api")
     depends_on("libmicrohttpd")
+    depends_on("ncurses@6:")
     depends_on("curl")
     depends_on("libbpf", when="+bpf")
     depends_on("bpftool", type="build", when="+bpf")

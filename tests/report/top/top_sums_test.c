@@ -223,6 +223,49 @@ static void rates_stand_for_the_time_of_the_work_if_it_is_longer(void **state)
 	top_sums_destroy(sums);
 }
 
+/* Of its last second of work nothing may have been delivered yet. */
+static void rates_do_not_stand_for_time_that_is_not_delivered(void **state)
+{
+	(void)state;
+	make_two_ranks();
+	struct top_sums *last = top_fixture_read();
+	top_fixture_busy(first, 1600 * MS, 3 * S, 102 * S);
+	top_fixture_busy(second, 1000 * MS, 2 * S + 100 * MS, 105 * S);
+	struct top_sums *sums = top_fixture_read();
+	const struct top_node *all = &sums->nodes[0];
+
+	top_sums_follow(sums, last);
+	assert_int_equal(top_fixture_child(sums, all, "rank 0")->rate_ns, S);
+	assert_int_equal(top_fixture_child(sums, all, "rank 0")->rates[TOP_BUSY], S);
+	/* it was idle for most of five seconds */
+	assert_int_equal(top_fixture_child(sums, all, "rank 1")->rate_ns, 4 * S);
+	assert_int_equal(top_fixture_child(sums, all, "rank 1")->rates[TOP_BUSY], 100 * MS);
+	top_sums_destroy(last);
+	top_sums_destroy(sums);
+}
+
+/* A message without work is no news at once: work may be on its way. */
+static void a_gpu_is_idle_once_messages_have_told_of_no_work_for_long(void **state)
+{
+	(void)state;
+	make_two_ranks();
+	struct top_sums *last = top_fixture_read();
+	let_first_work();
+	for (uint32_t i = 0; i < 4; i++) {
+		struct top_sums *sums = top_fixture_read();
+		const struct top_node *rank = top_fixture_child(sums, &sums->nodes[0], "rank 0");
+
+		top_sums_follow(sums, last);
+		assert_int_equal(rank->rates[TOP_BUSY], i < 3 ? 500 * MS : 0);
+		assert_int_equal(rank->rate_ns, i < 3 ? 2 * S : S);
+		assert_int_equal(rank->nr_history, i < 3 ? 1 : 2);
+		top_sums_destroy(last);
+		last = sums;
+		top_from.heard_ns[first - 1] += S;
+	}
+	top_sums_destroy(last);
+}
+
 static void a_new_gpu_has_all_of_its_time(void **state)
 {
 	(void)state;
@@ -269,14 +312,14 @@ static void a_sum_that_shrinks_is_no_rate(void **state)
 	(void)state;
 	make_two_ranks();
 	struct top_sums *last = top_fixture_read();
-	top_fixture_busy(first, 100 * MS, 2 * S, 101 * S);
+	top_fixture_busy(first, 100 * MS, 2 * S, 103 * S);
 	struct top_sums *sums = top_fixture_read();
 	const struct top_node *gpu = top_fixture_child(
 		sums, top_fixture_child(sums, &sums->nodes[0], "rank 0"), "GPU 1");
 
 	top_sums_follow(sums, last);
 	assert_int_equal(gpu->rates[TOP_BUSY], 0);
-	assert_int_equal(gpu->rate_ns, S);
+	assert_int_equal(gpu->rate_ns, 3 * S);
 	top_sums_destroy(last);
 	top_sums_destroy(sums);
 }
@@ -362,6 +405,8 @@ int main(void)
 		TEST(rates_are_what_came_between_two_readings),
 		TEST(a_gpu_without_news_keeps_its_rates),
 		TEST(rates_stand_for_the_time_of_the_work_if_it_is_longer),
+		TEST(rates_do_not_stand_for_time_that_is_not_delivered),
+		TEST(a_gpu_is_idle_once_messages_have_told_of_no_work_for_long),
 		TEST(a_new_gpu_has_all_of_its_time),
 		TEST(kernels_that_nobody_had_looked_at_have_no_rates_yet),
 		TEST(a_sum_that_shrinks_is_no_rate),
