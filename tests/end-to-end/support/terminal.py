@@ -61,7 +61,9 @@ class Screen:
             if match and match[3]:
                 self.control(match[1], [int(number or 0) for number in match[2].split(';')], match[3])
             elif match and match[0] == '\x1bM':
-                self.y = max(self.y - 1, 0)
+                if self.y == self.top:
+                    self.shift(self.top, 1)
+                self.y -= self.y not in (0, self.top)
             at = match.end() if match else at + 1
         self.left = text[at:]
 
@@ -70,7 +72,9 @@ class Screen:
         if character == '\r':
             self.x = 0
         elif character == '\n':
-            self.y = min(self.y + 1, self.lines - 1)
+            if self.y == self.bottom - 1:
+                self.shift(self.top, -1)
+            self.y += self.y not in (self.lines - 1, self.bottom - 1)
         elif character == '\b':
             self.x = max(self.x - 1, 0)
         elif character >= ' ':
