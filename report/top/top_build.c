@@ -249,16 +249,17 @@ static void add(struct top_node *node, const uint64_t *values)
 		node->values[i] += i == TOP_BUSY ? 0 : values[i];
 }
 
-/* parent: a stream, or all ranks. */
+/* parent: a stream, or all ranks. Kernels whose short names are equal are one. */
 static int add_kernel(struct building *building, uint32_t parent, const struct fold_row *row,
 		      const uint64_t *values)
 {
 	const uint8_t kinds[] = {row->key.kind, row->key.copy_kind};
-	uint32_t size;
-	const char *name = catalog_string(building->from->profile->collection->catalog,
-					  row->key.name_id, &size);
+	const char *name = kernel_of(building, row->key.name_id);
+
+	if (!name)
+		return -ENOMEM;
 	const uint64_t key =
-		hash_index_digest(hash_index_digest(4, name, size), kinds, sizeof(kinds));
+		hash_index_digest(hash_index_digest(4, name, strlen(name)), kinds, sizeof(kinds));
 	const uint32_t at = top_tree_get(building->sums, TOP_KERNEL, parent, key);
 
 	if (at == TOP_SUMS_NONE)
@@ -268,10 +269,10 @@ static int add_kernel(struct building *building, uint32_t parent, const struct f
 	node->kind = row->key.kind;
 	node->copy_kind = row->key.copy_kind;
 	node->has_busy = true;
-	node->name = kernel_of(building, row->key.name_id);
+	node->name = name;
 	add(node, values);
 	node->values[TOP_BUSY] += row->ns;
-	return node->name ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int find_stream(struct building *building, const struct fold_key *key)
