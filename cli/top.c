@@ -140,24 +140,36 @@ static int parse(struct top *top, int argc, char **argv)
 
 /* ---- readings */
 
-/* Returns whether a signal came before the time. The terminal's keys end the wait, too, if *key is not NULL. */
-static bool wait_until(uint64_t until_ns, bool *key)
+/* Waits for a signal, for a key if keys is true, and for the end of a reading. Returns whether a signal came. */
+static bool wait_until(const struct top *top, uint64_t until_ns, bool keys)
 {
-	struct pollfd ready[] = {{.fd = stop_pipe[0], .events = POLLIN},
-				 {.fd = STDIN_FILENO, .events = POLLIN}};
+	const struct top_reader *reader = &top->reader;
+	struct pollfd ready[] = {
+		{.fd = stop_pipe[0], .events = POLLIN},
+		{.fd = keys ? STDIN_FILENO : -1, .events = POLLIN},
+		{.fd = reader->is_reading ? reader->done[0] : -1, .events = POLLIN}};
 	const uint64_t now_ns = clock_now_ns();
 	const uint64_t wait_ms = until_ns > now_ns ? (until_ns - now_ns) / NS_PER_MS + 1 : 0;
-	const int found = poll(ready, key ? 2 : 1, (int)wait_ms);
+	const int most_ms = wait_ms < INT_MAX ? (int)wait_ms : -1;
 
-	if (key)
-		*key = found > 0 && ready[1].revents;
-	return found > 0 && ready[0].revents;
+	if (poll(ready, 3, most_ms) <= 0)
+		return false;
+	/* A terminal that is gone is readable for good. */
+	return ready[0].revents || (ready[1].revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+/* Returns whether the reading in the thread is over. */
+static bool has_read(const struct top *top)
+{
+	struct pollfd done = {.fd = top->reader.done[0], .events = POLLIN};
+
+	return top->reader.is_reading && poll(&done, 1, 0) > 0;
 }
 
 /* A large profile is read less often. */
 static uint64_t pause_of(const struct top *top)
 {
-	uint64_t pause_ns = top->reader.cost_ns * WATCH_LOOP_COST;
+	uint64_t pause_ns = top->reader.now.cost_ns * WATCH_LOOP_COST;
 
 	if (pause_ns > WATCH_LOOP_MAX_MS * NS_PER_MS)
 		pause_ns = WATCH_LOOP_MAX_MS * NS_PER_MS;
@@ -167,12 +179,12 @@ static uint64_t pause_of(const struct top *top)
 /* The first sums are totals; rates follow. */
 static void choose_figures(struct top *top)
 {
-	const struct top_sums *sums = top->reader.sums;
+	const struct top_reading *now = &top->reader.now;
 
-	if (top->chose_figures || !sums)
+	if (top->chose_figures || !now->sums)
 		return;
-	top->chose_figures = !top->reader.is_written || sums->nodes[0].rate_ns > 0;
-	top_view_show_totals(top->view, !top->reader.is_written || !sums->nodes[0].rate_ns);
+	top->chose_figures = !now->is_written || now->sums->nodes[0].rate_ns > 0;
+	top_view_show_totals(top->view, !now->is_written || !now->sums->nodes[0].rate_ns);
 }
 
 static int show(struct top *top)
@@ -180,7 +192,7 @@ static int show(struct top *top)
 	struct top_facts facts = top_reader_facts(&top->reader, top->name);
 
 	choose_figures(top);
-	return top_view_take(top->view, top->reader.sums, &facts);
+	return top_view_take(top->view, top->reader.now.sums, &facts);
 }
 
 /* ---- one table */
@@ -191,7 +203,7 @@ static int print(struct top *top)
 	int error = 0;
 
 	if (top->json) {
-		top_writer_json(stdout, top->reader.sums, &facts);
+		top_writer_json(stdout, top->reader.now.sums, &facts);
 	} else {
 		top_view_resize(top->view,
 				top->terminal.is_terminal ? top->terminal.columns : PIPE_COLUMNS,
@@ -208,23 +220,21 @@ static int print(struct top *top)
 /* A job that runs is read twice, so that there are rates. */
 static int show_once(struct top *top)
 {
-	const struct top_wants wants = {.wants = NULL}, *chosen = &wants;
-	const struct top_wants none = {.wants = top_view_wants, .context = top->view};
+	const struct top_keys none = {.count = 0}, *wanted = top->json ? NULL : &none;
+	const struct top_reading *now = &top->reader.now;
 
-	if (!top->json)
-		chosen = &none;
-	int error = top_reader_read(&top->reader, chosen);
-	if (!error && top->reader.is_written) {
-		if (wait_until(clock_now_ns() + top->interval_ns, NULL))
+	top_reader_read(&top->reader, wanted);
+	if (!now->status && now->is_written) {
+		if (wait_until(top, clock_now_ns() + top->interval_ns, false))
 			return EXIT_OK;
-		error = top_reader_read(&top->reader, chosen);
+		top_reader_read(&top->reader, wanted);
 	}
-	if (error || !top->reader.sums) {
-		log_error("%s", top->reader.message ? top->reader.message : strerror(ENOMEM));
+	if (now->status || !now->sums) {
+		log_error("%s", now->message ? now->message : strerror(ENOMEM));
 		return EXIT_FAILED;
 	}
-	if (top->reader.message)
-		log_warning("%s", top->reader.message);
+	if (now->message)
+		log_warning("%s", now->message);
 	return print(top);
 }
 
@@ -237,46 +247,51 @@ static int take_keys(struct top *top, struct top_screen *screen)
 
 	while (!status && (key = top_screen_key(screen)) >= 0)
 		status = top_view_key(top->view, key);
-	return status;
-}
-
-/* Shows the newest reading, and takes keys, until it is time for the next one. Returns as take_keys(). */
-static int show_until(struct top *top, struct top_screen *screen, uint64_t until_ns)
-{
-	int status = show(top);
-	bool key = false;
-
-	while (!status) {
-		top_screen_draw(screen, top->view);
-		if (wait_until(until_ns, &key))
-			return 1;
-		status = take_keys(top, screen);
-		top->asks = top_view_asks(top->view);
-		if (top->asks || clock_now_ns() >= until_ns)
-			break;
-	}
+	top->asks |= top_view_asks(top->view);
 	return status;
 }
 
 static bool is_over(const struct top *top)
 {
-	return top->reader.has_ended && !top_reader_is_replaced(&top->reader);
+	return top->reader.now.has_ended && !top_reader_is_replaced(&top->reader);
 }
 
-static int follow(struct top *top, struct top_screen *screen)
+/* Begins a reading if it is time, and takes one that is over. *next_ns: when it is time again. 0 or -errno. */
+static int read_on(struct top *top, uint64_t *next_ns)
 {
-	const struct top_wants wants = {.wants = top_view_wants, .context = top->view};
+	struct top_reader *reader = &top->reader;
 	int status = 0;
 
+	if (has_read(top)) {
+		top_reader_finish(reader);
+		*next_ns = clock_now_ns() + pause_of(top);
+		/* What was read before stays on the screen, with the message. */
+		status = reader->now.sums ? 0 : reader->now.status;
+		return status ? status : show(top);
+	}
+	if (reader->is_reading || (clock_now_ns() < *next_ns && !top->asks))
+		return 0;
+	*next_ns = clock_now_ns() + top->interval_ns;
+	if (is_over(top) && !top->asks)
+		return 0;
+	top->asks = false;
+	return top_reader_start(reader, top_view_open(top->view));
+}
+
+/* Returns as take_keys(). */
+static int follow(struct top *top, struct top_screen *screen)
+{
+	uint64_t next_ns = 0;
+	int status = show(top);
+
 	while (!status) {
-		if (!is_over(top) || top->asks) {
-			status = top_reader_read(&top->reader, &wants);
-			if (status && top->reader.sums)
-				status =
-					0; /* what was read stays on the screen, with the message */
-		}
-		if (!status)
-			status = show_until(top, screen, clock_now_ns() + pause_of(top));
+		status = read_on(top, &next_ns);
+		if (status)
+			break;
+		top_screen_draw(screen, top->view);
+		if (wait_until(top, top->reader.is_reading ? UINT64_MAX : next_ns, true))
+			return 1;
+		status = take_keys(top, screen);
 	}
 	return status;
 }
@@ -296,7 +311,8 @@ static int show_screen(struct top *top)
 	status = follow(top, screen);
 	top_screen_close(screen);
 	if (status < 0)
-		log_error("%s", top->reader.message ? top->reader.message : strerror(-status));
+		log_error("%s",
+			  top->reader.now.message ? top->reader.now.message : strerror(-status));
 	return status < 0 ? EXIT_FAILED : EXIT_OK;
 }
 

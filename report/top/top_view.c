@@ -113,11 +113,9 @@ void top_view_line(const struct top_view *view, uint32_t number, struct top_line
 	top_lines_write(view, number, line);
 }
 
-bool top_view_wants(const void *context, uint64_t key)
+const struct top_keys *top_view_open(const struct top_view *view)
 {
-	const struct top_view *view = context;
-
-	return top_keys_has(&view->rows.open, key);
+	return &view->rows.open;
 }
 
 bool top_view_asks(struct top_view *view)

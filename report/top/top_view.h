@@ -48,8 +48,8 @@ void top_view_line(const struct top_view *view, uint32_t number, struct top_line
 /* Opens the GPUs of each rank that has several, and makes room for all lines but those about keys. 0 or -ENOMEM. */
 int top_view_show_all(struct top_view *view);
 
-/* For struct top_wants: the streams that are open. */
-bool top_view_wants(const void *view, uint64_t key);
+/* Returns the nodes that are open, streams among them, whose kernels are wanted. Borrowed until the next key. */
+const struct top_keys *top_view_open(const struct top_view *view);
 
 /* Returns, once, whether a stream was opened whose kernels are not there yet. */
 bool top_view_asks(struct top_view *view);
