@@ -33,14 +33,13 @@ static const struct top_node nothing;
 
 static void remember(struct top_node *node)
 {
-	const uint64_t busy = node->rates[TOP_BUSY];
-	const uint64_t percent = busy < node->rate_ns ? (busy * 200 / node->rate_ns + 1) / 2 : 100;
+	const double part = (double)node->rates[TOP_BUSY] / (double)node->rate_ns;
 
 	if (node->nr_history == TOP_SUMS_HISTORY) {
 		memmove(node->history, node->history + 1, TOP_SUMS_HISTORY - 1);
 		node->nr_history--;
 	}
-	node->history[node->nr_history++] = (uint8_t)percent;
+	node->history[node->nr_history++] = part < 1 ? (uint8_t)(part * 100 + 0.5) : 100;
 }
 
 static void keep(struct top_node *node, const struct top_node *last)

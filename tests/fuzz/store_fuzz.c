@@ -12,6 +12,7 @@
 #include "report/model/report_summary.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
+#include "report/top/top_writer.h"
 #include "report/view/report_subject.h"
 #include "report/watch/watch_causes.h"
 #include "report/watch/watch_look.h"
@@ -91,6 +92,31 @@ static void look(const char *path)
 	free(late.finding.cause);
 }
 
+static void show_top(const char *path)
+{
+	const struct top_wants all = {.wants = NULL};
+	const struct top_facts facts = {.profile = "", .state = "ended"};
+	struct profile_sums from;
+	struct top_sums *sums = NULL;
+	char *text = NULL, *error = NULL;
+	size_t size;
+	int result = profile_sums_load(path, &from, &error);
+
+	check_error(result, &error);
+	if (result == 0 && top_sums_create(&from, &all, &sums) == 0) {
+		FILE *out = open_memstream(&text, &size);
+
+		if (!out)
+			abort();
+		top_sums_follow(sums, sums);
+		top_writer_json(out, sums, &facts);
+		fclose(out);
+		free(text);
+	}
+	top_sums_destroy(sums);
+	profile_sums_fini(&from);
+}
+
 static void report(const char *path, enum store_reader reader)
 {
 	static const struct report_options options;
@@ -116,6 +142,7 @@ static void report(const char *path, enum store_reader reader)
 	}
 	report_view_close(&view);
 	look(path);
+	show_top(path);
 }
 
 static void restart(const char *path)

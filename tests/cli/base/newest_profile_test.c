@@ -173,6 +173,28 @@ static void a_profile_that_is_written_comes_last_but_before_none(void **state)
 	close(fd);
 }
 
+static void the_newest_that_is_written_is_live(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	make_store("flamegrid-profile", true, 3000);
+	assert_false(newest_profile_live(".", path));
+	assert_string_equal(path, "");
+	make_store("flamegrid-profile.2", false, 1000);
+	make_store("flamegrid-profile.3", false, 2000);
+	const int second = open("flamegrid-profile.2/profile.db", O_RDWR | O_CLOEXEC);
+	const int third = open("flamegrid-profile.3/profile.db", O_RDWR | O_CLOEXEC);
+	store_life_begin(second);
+	assert_true(newest_profile_live(".", path));
+	assert_string_equal(path, "flamegrid-profile.2");
+	store_life_begin(third);
+	assert_true(newest_profile_live(".", path));
+	assert_string_equal(path, "flamegrid-profile.3");
+	close(second);
+	close(third);
+}
+
 static void ages_are_in_the_largest_unit(void **state)
 {
 	char text[NEWEST_PROFILE_AGE_SIZE];
@@ -197,6 +219,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_profile_that_is_written_comes_last_but_before_none, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_newest_that_is_written_is_live, set_up,
+						tear_down),
 		cmocka_unit_test(ages_are_in_the_largest_unit),
 	};
 

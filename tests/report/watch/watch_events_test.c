@@ -482,6 +482,50 @@ static void a_host_takes_the_place_of_its_rank(void **state)
 	assert_int_equal(list[0].kind, WATCH_EVENT_CAME);
 }
 
+static uint32_t current(void)
+{
+	watch_events_free(list, count);
+	assert_int_equal(watch_events_current(events, now_ns, &list, &count), 0);
+	return count;
+}
+
+static void what_goes_on_is_what_was_told_and_is_not_over(void **state)
+{
+	struct watch_finding late = finding("rank 5 on a", five, 1);
+	struct watch_finding group = finding("b (4 ranks: 4-7)", four_to_seven, 4);
+	struct watch_finding both[] = {group, late};
+
+	(void)state;
+	look(&late, 1);
+	assert_int_equal(current(), 0);
+	look(&late, 1);
+	assert_int_equal(current(), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_LATE);
+	assert_string_equal(list[0].finding.name, "rank 5 on a");
+	assert_int_equal(list[0].time_ns, now_ns);
+	look(both, 2);
+	look(both, 2);
+	look(both, 2);
+	assert_int_equal(current(), 1); /* the group has the rank */
+	assert_string_equal(list[0].finding.name, "b (4 ranks: 4-7)");
+	for (uint32_t i = 0; i < WATCH_EVENTS_GONE + 1; i++)
+		look(NULL, 0);
+	assert_int_equal(current(), 0);
+}
+
+static void a_missing_rank_goes_on_until_it_comes(void **state)
+{
+	struct watch_absence missing = absence("rank 5 on a", five, 1);
+
+	(void)state;
+	look_times(&missing, 1, 60);
+	assert_int_equal(current(), 1);
+	assert_int_equal(list[0].kind, WATCH_EVENT_MISSING);
+	assert_int_equal(list[0].nr_waiting, 7);
+	look_times(NULL, 0, 1);
+	assert_int_equal(current(), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -496,6 +540,8 @@ int main(void)
 		TEST(several_are_named_in_the_order_of_the_look),
 		TEST(a_group_takes_the_place_of_its_ranks),
 		TEST(a_group_of_one_look_hides_no_recovery),
+		TEST(what_goes_on_is_what_was_told_and_is_not_over),
+		TEST(a_missing_rank_goes_on_until_it_comes),
 		TEST(a_stall_is_told_once_when_it_is_over),
 		TEST(a_stall_that_leaves_the_window_between_two_looks_is_told),
 		TEST(a_stall_that_does_not_end_is_lateness),
