@@ -181,6 +181,7 @@ set(FLAMEGRID_SLOW_TESTS
   swarm_network_test 11
   swarm_test 4
   torch_operators_test 5
+  top_test 30
   watch_test 40
   windows_test 8)
 

@@ -1,6 +1,6 @@
-/* Reads a job's profile again and again for `top`: its sums, and who is late by the rules of `flamegrid watch`. A reading
- * may take seconds, so it can be made in a thread of its own. One thread calls these functions; SQLite must not have the
- * profile open elsewhere in this process. */
+/* Reads a job's profile again and again for `top`: its sums, and who is late by the rules of `flamegrid watch`. A
+ * reading may take seconds, so it can be made in a thread of its own. One thread calls these functions; SQLite must not
+ * have the profile open elsewhere in this process. */
 #ifndef TOP_READER_H
 #define TOP_READER_H
 

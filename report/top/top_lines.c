@@ -126,7 +126,10 @@ static struct layout lay_out(const struct top_view *view)
 		layout.has[order[i]] = true;
 		used += width_of(order[i]);
 	}
-	layout.has_line = layout.has[TOP_COLUMN_RECORDS] && used + LINE_WIDTH <= room;
+	/* A finished profile has none. */
+	layout.has_line =
+		layout.has[TOP_COLUMN_RECORDS] && used + LINE_WIDTH <= room &&
+		(view->facts.is_running || (view->sums && view->sums->nodes[0].nr_history));
 	layout.name = view->columns - used - (layout.has_line ? LINE_WIDTH : 0);
 	return layout;
 }
