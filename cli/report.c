@@ -24,6 +24,7 @@
 #include "report/profile/whole_profile.h"
 #include "report/view/report_subject.h"
 #include "report/writers/clocks_writer.h"
+#include "timeline/log/event_format.h"
 
 struct report {
 	struct report_request request;
@@ -443,6 +444,23 @@ static void say_end(const struct report *report, const struct report_view *view)
 		say_state(report, view);
 }
 
+/* What people may want to look at next. */
+static void say_more(const struct report *report, const struct report_view *view)
+{
+	char store[PATH_MAX], timeline[PATH_MAX];
+	const char *path = output_dir_store(report->profile_path, store);
+
+	if (!shows(report))
+		return;
+	if (view->profile->written)
+		log_notice("the job still runs: flamegrid top %s", report->profile_path);
+	else if (snprintf(timeline, sizeof(timeline), "%s" EVENT_FORMAT_FOLDER, path) <
+			 (int)sizeof(timeline) &&
+		 access(timeline, F_OK) == 0)
+		log_notice("the steps of its timeline: flamegrid timeline %s --steps",
+			   report->profile_path);
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
@@ -464,8 +482,10 @@ int verb_report(const char *program, int argc, char **argv)
 		log_error("%s", error ? error : "out of memory");
 	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
-	if (status != EXIT_FAILED)
+	if (status != EXIT_FAILED) {
 		say_end(&report, &view);
+		say_more(&report, &view);
+	}
 	free(error);
 	report_view_close(&view);
 	straggler_topology_destroy(report.topology);

@@ -56,6 +56,15 @@ same "NO_COLOR: no colours" "$(grep -c $'\x1b' screen)" 0
 on_terminal 80 1000 "TERM=dumb $flamegrid report"
 same "TERM=dumb: no colours" "$(grep -c $'\x1b' screen)" 0
 
+# ---- what may come next
+"$flamegrid" run --quiet --timeline all --devices "$list" -o side/steps -- "$fake_launches" >/dev/null 2>&1
+on_terminal 80 1000 "$flamegrid report side/steps"
+check "a profile with a timeline: what shows its steps" grep -q 'flamegrid timeline side/steps --steps' screen
+on_terminal 80 1000 "$flamegrid report"
+same "one without: nothing" "$(grep -c 'flamegrid timeline' screen)" 0
+"$flamegrid" report side/steps -f table >/dev/null 2>err
+same "in a pipe: nothing" "$(grep -c 'flamegrid timeline' err)" 0
+
 # ---- a newest profile that shows nothing
 mkdir flamegrid-profile.9 && : >flamegrid-profile.9/profile.db
 "$flamegrid" report >out 2>err

@@ -92,6 +92,9 @@ contains "without ncurses: what prints a table" missing "flamegrid top --once"
 LD_LIBRARY_PATH=$scratch/lacking:$LD_LIBRARY_PATH "$flamegrid" top --once job >out 2>err
 same "without ncurses a table is printed" "$? $(grep -c '+ rank [0-7]' out)" "0 8"
 
+on_terminal 100 400 "$flamegrid" report job <<<'await the job still runs: flamegrid top job'
+same "a report of a running job names it" "$(head -n 1 said)" "status 0"
+
 # ---- one table of a running job ----
 contains "a table of a running job has rates" out "rates of "
 "$flamegrid" top --once --json --interval 1s job >running.json
@@ -165,6 +168,14 @@ await ^ended: 2 ranks, 2 GPUs
 keys q
 END
 same "a new profile replaces the last one" "$(head -n 2 said | tr '\n' ' ')" "status 0 restored "
+
+# ---- profiles that were merged ----
+"$flamegrid" merge old job -o both 2>err
+same "a merge: status" $? 0
+for profile in old job both; do "$flamegrid" top --once --json $profile >$profile.json 2>/dev/null; done
+same "a merged profile has the sums of both" "$(python3 -c 'import json
+old, new, both = (json.load(open(name + ".json"))["totals"] for name in ("old", "job", "both"))
+print(all(both[name] == old[name] + new[name] for name in both if name != "window_ns"), both["records"] > old["records"])')" "True True"
 
 # ---- what is wrong ----
 for wrong in --json '--once --interval 1ms' '--once one two'; do
