@@ -7,6 +7,7 @@
 
 #include "base/text_print.h"
 #include "report/model/report_summary.h"
+#include "report/names/kernel_class.h"
 
 #define NUMBER_SIZE 32u
 #define LIMITS_SIZE 64u
@@ -14,14 +15,10 @@
 /* Returns whether few warps are how the kernel is built, or its grid is another's concern (NCCL's channels). */
 static bool is_built_so(const char *name)
 {
-	static const char *const parts[] = {"gemm",  "conv", "wgrad", "attention",
-					    "flash", "fmha", "nvjet", "cutlass",
-					    "cudnn", "xmma", "mma",   "nccl"};
+	const enum kernel_class kernel_class = kernel_class_of(name);
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strcasestr(name, parts[i]))
-			return true;
-	return false;
+	return kernel_class == KERNEL_CLASS_NCCL || kernel_class == KERNEL_CLASS_ATTENTION ||
+	       kernel_class == KERNEL_CLASS_GEMM;
 }
 
 static double occupancy_part(const struct report_config *config)

@@ -13,15 +13,17 @@ static const struct class
 	[KERNEL_CLASS_NCCL] = {"nccl", "nccl|rccl|nvshmem"},
 	[KERNEL_CLASS_ATTENTION] = {"attention",
 				    "flash|fmha|attention|attn|mha_|sdpa|xqa|paged_kv"},
-	[KERNEL_CLASS_GEMM] = {"gemm", "gemm|gemv|nvjet|cutlass|xmma|cublas|[hid]mma|matmul|conv|"
+	[KERNEL_CLASS_GEMM] = {"gemm", "gemm|gemv|nvjet|cutlass|xmma|cublas|[hid]mma|matmul|"
+				       "conv([^e]|$)|"
 				       "winograd|[wd]grad|split_?k|triton_mm|_mm_"},
-	[KERNEL_CLASS_REDUCTION] = {"reduction",
-				    "reduc|norm|gammabeta|softmax|entropy|welford|arg(max|min)|scan|"
-				    "triton_(red|per)_|(sum|mean|var)(_|Ops|<|$)"},
+	[KERNEL_CLASS_REDUCTION] =
+		{"reduction", "reduc|norm|gammabeta|softmax|entropy|welford|arg(max|min)|scan|"
+			      "triton_(red|per)_|(sum|mean|var)(_|Ops|<|$)"},
 	[KERNEL_CLASS_ELEMENTWISE] =
-		{"elementwise", "element_?wise|pointwise|triton_poi|vectorized|multi_tensor|"
-				"adam|fused|silu|gelu|relu|dropout|rope|rotary|cast|fill|copy|"
-				"(^|_)(add|mul|sub|div|axpy|scale|bias)"},
+		{"elementwise",
+		 "element_?wise|pointwise|triton_poi|vectorized|multi_tensor|"
+		 "adam|fused|silu|gelu|relu|dropout|rope|rotary|cast|convert|fill|copy|"
+		 "(^|_)(add|mul|sub|div|axpy|scale|bias)"},
 	[KERNEL_CLASS_OTHER] = {"kernel", NULL},
 };
 

@@ -257,7 +257,7 @@ test("ranks that are all alike say so", async () => {
 	const page = await open("training", { hash: "#tab=ranks" });
 
 	assert.equal(await page.value("document.querySelector('#table > .lead').textContent"),
-		"All 4 ranks are alike: none stands out from the others in a class of work.");
+		"All 4 ranks together: none is proven to differ from the others in a class of work.");
 	await finish(page);
 });
 

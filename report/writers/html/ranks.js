@@ -238,7 +238,7 @@ function makeRanks() {
 		`${deviationText(unit.work.get(most(unit)) ?? 0, compared.median.get(most(unit)))})`;
 	const few = units.length < COMPARED;
 	const says = few ? `${units.length === 1 ? `1 ${noun} is` : `${units.length} ${noun}s are`} too few to tell which one stands out.` :
-		far.length === 0 ? `All ${units.length} ${noun}s are alike: none stands out from the others in a class of work.` :
+		far.length === 0 ? `All ${units.length} ${noun}s together: none is proven to differ from the others in a class of work.` :
 		`${grouped(alike.length)} alike, ${grouped(far.length)} not: ` +
 		far.slice(0, 8).map(nameAndWhy).join(", ") + (far.length > 8 ? ` and ${far.length - 8} more` : "");
 

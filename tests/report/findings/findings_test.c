@@ -201,6 +201,9 @@ static void large_kernels_of_few_warps_are_found(void **state)
 
 static void large_kernels_of_few_blocks_are_found(void **state)
 {
+	/* With "mma" and "conv" as parts of other words. */
+	static const char *const few[] = {"GammaBetaBackwardCUDAKernel", "convert_fp32_to_bf16"};
+
 	(void)state;
 	findings_plant_config(2, "reduce", 400 * MS, 16, 64);
 	findings_assert_finding(
@@ -209,7 +212,13 @@ static void large_kernels_of_few_blocks_are_found(void **state)
 		"multiprocessors: its grid is too small",
 		"100 launches of grid 16x1x1, block 128x1x1, 168 registers, 4.000 ms on "
 		"average");
+	for (size_t i = 0; i < sizeof(few) / sizeof(*few); i++) {
+		findings_plant_config(2, few[i], 400 * MS, 16, 64);
+		findings_assert_finding("small_grid", NULL, NULL);
+	}
 	findings_plant_config(2, "ncclDevKernel_AllReduce", 400 * MS, 16, 64);
+	findings_assert_none();
+	findings_plant_config(2, "sm90_xmma_gemm_bf16", 400 * MS, 16, 64);
 	findings_assert_none();
 }
 

@@ -26,6 +26,10 @@ static void kernels_of_libraries_have_their_classes(void **state)
 	assert_class("triton_red_fused_native_layer_norm_0", "reduction");
 	assert_class("triton_poi_fused_add_mul_3", "elementwise");
 	assert_class("void at::native::vectorized_elementwise_kernel<4>", "elementwise");
+	assert_class("void at::native::GammaBetaBackwardCUDAKernel<float>", "reduction");
+	assert_class("convert_fp32_to_bf16", "elementwise");
+	assert_class("implicit_convolve_sgemm", "gemm");
+	assert_class("im2conv", "gemm");
 	assert_class("my_kernel", "kernel");
 	assert_class("", "kernel");
 }
