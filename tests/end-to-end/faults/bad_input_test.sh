@@ -20,7 +20,7 @@ refused 125 "--nonsense" "$flamegrid" run --nonsense true
 refused 125 "no command" "$flamegrid" run
 refused 2 "--nonsense" "$flamegrid" report --nonsense
 refused 2 "did you mean run?" "$flamegrid" runn
-refused 2 "flamegrid watch" "$flamegrid" top
+refused 2 "flamegrid top --once" "$flamegrid" top
 same "a verb's version" "$("$flamegrid" run --version)" "$("$flamegrid" --version)"
 cd "$scratch" || exit 1 # no profile lies there
 refused 2 "none is here" "$flamegrid" report
