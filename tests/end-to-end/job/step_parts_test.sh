@@ -59,7 +59,7 @@ same "ranks: all of NCCL is split" "$(column nccl_ns 1)" 0
 check "ranks: rank 1 waits" [ "$(column nccl_waits_ns '$at["rank"] == 1')" -gt 5000000 ]
 check "two ranks" steps "$scratch/ranks" --ranks 1,3
 contains "two ranks: few steps" "$scratch/steps" "fewer than 64 steps: too few to tell whether they get slower"
-same "two ranks: rows" "$(awk '$2 == 29 { print $1 }' "$scratch/steps" | tr '\n' ' ')" "1 3 "
+same "two ranks: rows" "$(awk '$1 ~ /^[0-9]+$/ && $2 == 29 { print $1 }' "$scratch/steps" | tr '\n' ' ')" "1 3 "
 
 # ---- ranges as steps
 FAKE_CUDA_DEVICES=1 "$flamegrid" run --nvtx --timeline all -o "$scratch/ranges" --devices "$(devices 1)" -- \
