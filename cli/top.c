@@ -1,11 +1,9 @@
 /* The verb `top`: shows what runs on the GPUs of a job. */
 #include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "base/log.h"
 #include "cli/base/newest_profile.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/stop_pipe.h"
 #include "cli/base/terminal.h"
 #include "cli/base/verbs.h"
 #include "cli/top/top_reader.h"
@@ -45,31 +44,7 @@ struct top {
 	bool chose_figures;    /* rates are shown once there are some */
 };
 
-static int stop_pipe[2];
-
-static void stop(int number)
-{
-	const int error = errno;
-
-	(void)number;
-	if (write(stop_pipe[1], "", 1) < 0)
-		errno = error; /* it has been told before */
-	errno = error;
-}
-
-/* The terminal is put in order, and a merged copy of the profile removed, when a signal ends the verb. */
-static int catch_signals(void)
-{
-	const struct sigaction action = {.sa_handler = stop};
-
-	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
-		return -errno;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return 0;
-}
+static int stop_fd; /* readable once a signal ends the verb */
 
 static void say_left_out(const char *path, const char *reason)
 {
@@ -145,7 +120,7 @@ static bool wait_until(const struct top *top, uint64_t until_ns, bool keys)
 {
 	const struct top_reader *reader = &top->reader;
 	struct pollfd ready[] = {
-		{.fd = stop_pipe[0], .events = POLLIN},
+		{.fd = stop_fd, .events = POLLIN},
 		{.fd = keys ? STDIN_FILENO : -1, .events = POLLIN},
 		{.fd = reader->is_reading ? reader->done[0] : -1, .events = POLLIN}};
 	const uint64_t now_ns = clock_now_ns();
@@ -331,7 +306,7 @@ static int show_profile(struct top *top)
 	top->reader.follow.profile_path = top->profile_path;
 	top->name = clean_text_of(top->profile_path, strlen(top->profile_path));
 	top->view = top_view_create(strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
-	int error = top->name && top->view ? catch_signals() : -ENOMEM;
+	int error = top->name && top->view ? stop_pipe_open(&stop_fd) : -ENOMEM;
 	if (error) {
 		log_error("%s", strerror(-error));
 		return EXIT_FAILED;

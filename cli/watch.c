@@ -1,9 +1,7 @@
 /* The verb `watch`: tells who is late in a job while it runs. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 
 #include "base/log.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/stop_pipe.h"
 #include "cli/base/verbs.h"
 #include "cli/watch/watch_hooks.h"
 #include "cli/watch/watch_loop.h"
@@ -26,31 +25,7 @@ struct watch {
 	enum watch_format format;
 };
 
-static int stop_pipe[2];
-
-static void stop(int number)
-{
-	const int error = errno;
-
-	(void)number;
-	if (write(stop_pipe[1], "", 1) < 0)
-		errno = error; /* it has been told before */
-	errno = error;
-}
-
-/* A merged copy of the profile is removed when a signal ends the verb. */
-static int catch_signals(void)
-{
-	const struct sigaction action = {.sa_handler = stop}; /* ends a write that blocks */
-
-	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
-		return -errno;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return 0;
-}
+static int stop_fd; /* readable once a signal ends the verb */
 
 static int parse(struct watch *watch, int argc, char **argv)
 {
@@ -69,7 +44,7 @@ static int tell(void *context, const struct watch_event *event)
 {
 	const struct watch *watch = context;
 	struct pollfd ready[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
-				 {.fd = stop_pipe[0], .events = POLLIN}};
+				 {.fd = stop_fd, .events = POLLIN}};
 	char time[LOCAL_TIME_SIZE];
 
 	while (poll(ready, 2, -1) < 0 && errno == EINTR)
@@ -107,7 +82,7 @@ int verb_watch(const char *program, int argc, char **argv)
 		log_error("%s: %s", store_path, strerror(errno));
 		return EXIT_FAILED;
 	}
-	int r = catch_signals();
+	int r = stop_pipe_open(&stop_fd);
 	if (r) {
 		log_error("%s", strerror(-r));
 		return EXIT_FAILED;
@@ -117,7 +92,7 @@ int verb_watch(const char *program, int argc, char **argv)
 		.command = watch.command,
 		.tell = tell,
 		.context = &watch,
-		.stop = stop_pipe[0],
+		.stop = stop_fd,
 		.linger_ns = WATCH_HOOKS_NS,
 	};
 	r = watch_loop_run(&loop);

@@ -10,6 +10,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
+#include "aggregator/store/database.h"
 #include "aggregator/store/store_idle.h"
 #include "aggregator/store/store_kept.h"
 #include "base/array.h"
@@ -193,6 +194,7 @@ int idle_reasons_look(struct idle_reasons *reasons, struct database *database,
 		      const struct collection *collection, bool all)
 {
 	const uint32_t nr_devices = roster_size(collection->roster).devices;
+	int64_t has_work;
 	int error = array_reserve(&reasons->devices, &reasons->room, nr_devices,
 				  sizeof(*reasons->devices));
 
@@ -200,6 +202,11 @@ int idle_reasons_look(struct idle_reasons *reasons, struct database *database,
 		return error;
 	for (; reasons->nr_devices < nr_devices; reasons->nr_devices++)
 		reasons->devices[reasons->nr_devices] = (struct device){0};
+	/* Most jobs sample no threads. */
+	if (database_query_number(database, "SELECT EXISTS (SELECT 1 FROM idle_devices)",
+				  &has_work) ||
+	    !has_work)
+		return 0;
 	reasons->turn = (reasons->turn + 1) % IDLE_REASONS_TURNS;
 	for (uint32_t i = 0; i < nr_devices && !error; i++)
 		if (all || i % IDLE_REASONS_TURNS == reasons->turn ||

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/base/child_process.h"
 
 #define ERROR_MAX 4096u
 
@@ -62,7 +62,7 @@ static void clear(struct entry *entry)
 	if (!*entry->key)
 		return;
 	if (entry->child > 0) {
-		kill(entry->child, SIGKILL);
+		kill(-entry->child, SIGKILL); /* its group */
 		waitpid(entry->child, NULL, 0);
 	}
 	close_file(&entry->fd);
@@ -160,36 +160,17 @@ static int spawn(const struct page_cache *cache, const struct page_wanted *wante
 		 struct entry *entry)
 {
 	char *argv[PAGE_CACHE_ARGUMENTS + 2] = {(char *)cache->program};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	int error = ENOMEM;
+	const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	const int fds[] = {input, entry->fd, entry->error_fd};
 
+	if (input < 0)
+		return -errno;
 	for (uint32_t i = 0; i < wanted->nr_argv; i++)
 		argv[i + 1] = (char *)wanted->argv[i];
-	if (posix_spawn_file_actions_init(&actions))
-		return -error;
-	if (posix_spawnattr_init(&attributes)) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -error;
-	}
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						      POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, entry->fd, STDOUT_FILENO);
-	if (!error)
-		error = posix_spawn_file_actions_adddup2(&actions, entry->error_fd, STDERR_FILENO);
-	if (!error)
-		error = posix_spawn(&entry->child, cache->program, &actions, &attributes, argv,
-				    environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return -error;
+	int error = child_process_start(cache->program, argv, environ, fds, &entry->child);
+
+	close(input);
+	return error;
 }
 
 static void begin(const struct page_cache *cache, const struct page_wanted *wanted,

@@ -12,7 +12,7 @@
 #include "page_cache.h"
 #include "serve_list.h"
 
-#define COOKIE       "flamegrid="
+#define NAME_SIZE    20u
 #define PAGE_PREFIX  "/p/"
 #define VALUE_MAX    128u
 #define QUERY_VALUES 4u
@@ -82,14 +82,22 @@ static bool is_token(const struct serve_site *site, const char *text, size_t siz
 	return difference == 0;
 }
 
-/* Programs of other ports of this host may set cookies of the same name: one that is right suffices. */
+/* Browsers send a host's cookies to all of its ports, so each start has a name of its own. */
+static const char *name_cookie(const struct serve_site *site, char name[static NAME_SIZE])
+{
+	snprintf(name, NAME_SIZE, "flamegrid-%.8s=", site->token);
+	return name;
+}
+
 static bool has_cookie(const struct serve_site *site, const char *cookies)
 {
+	char name[NAME_SIZE];
+	const size_t begin = strlen(name_cookie(site, name));
+
 	for (const char *at = cookies; *at;) {
 		const size_t size = strcspn(at, ";");
 
-		if (strncmp(at, COOKIE, strlen(COOKIE)) == 0 &&
-		    is_token(site, at + strlen(COOKIE), size - strlen(COOKIE)))
+		if (strncmp(at, name, begin) == 0 && is_token(site, at + begin, size - begin))
 			return true;
 		at += size;
 		at += strspn(at, "; ");
@@ -117,10 +125,10 @@ static int refuse(struct http_answer *answer)
 static int let_in(const struct serve_site *site, const char *path, struct http_answer *answer)
 {
 	static const char known[] = "0123456789abcdefghijklmnopqrstuvwxyz./";
-	char cookie[128];
+	char name[NAME_SIZE], cookie[128];
 
-	snprintf(cookie, sizeof(cookie), COOKIE "%s; Path=/; HttpOnly; SameSite=Strict",
-		 site->token);
+	snprintf(cookie, sizeof(cookie), "%s%s; Path=/; HttpOnly; SameSite=Strict",
+		 name_cookie(site, name), site->token);
 	const bool is_known = path[strspn(path, known)] == '\0' && path[1] != '/';
 	int error = http_answer_header(answer, "Set-Cookie", cookie);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory_text.h"
+#include "cli/base/child_process.h"
 #include "report/watch/watch_writer.h"
 
 #define SHELL      "/bin/sh"
@@ -107,37 +107,13 @@ static bool is_whole(char **list)
 
 /* ---- running */
 
-/* In a process group of its own, so that all of it can be killed, and a Ctrl-C is ours alone. 0 or -errno. */
+/* 0 or -errno. */
 static int spawn(const struct watch_hooks *hooks, int input, char **environment, pid_t *pid)
 {
 	char *const arguments[] = {(char *)SHELL, (char *)"-c", (char *)hooks->command, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
+	const int fds[] = {input, STDERR_FILENO, STDERR_FILENO};
 
-	sigemptyset(&none);
-	sigfillset(&all);
-	int r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (r) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
-	}
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						      POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&attributes, 0);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	r = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawn(pid, SHELL, &actions, &attributes, arguments, environment);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	return child_process_start(SHELL, arguments, environment, fds, pid);
 }
 
 static struct watch_hook *find_place(struct watch_hooks *hooks)

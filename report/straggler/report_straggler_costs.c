@@ -70,23 +70,12 @@ static void take_back(const struct report_straggler *report,
 		      struct report_straggler_communicator *of, const uint32_t *rank_of,
 		      const struct rank_cost *costs)
 {
-	uint32_t kept = 0;
-
 	for (uint32_t i = 0; i < of->fold->nr_members; i++)
 		if (!is_enough(report, costs, index_of(of, rank_of, i)))
 			of->members[i].found.ground = STRAGGLER_NOT_NAMED;
-	for (uint32_t i = 0; i < of->nr_groups; i++) {
-		const struct straggler_group *group = &of->groups[i];
-
-		if (is_group_enough(report, of, rank_of, costs, group)) {
-			of->groups[kept++] = *group;
-			continue;
-		}
-		for (uint32_t j = 0; j < group->nr_members; j++)
-			of->members[group->members[j]].in_group = false;
-		free(group->members);
-	}
-	of->nr_groups = kept;
+	for (uint32_t i = of->nr_groups; i-- > 0;)
+		if (!is_group_enough(report, of, rank_of, costs, &of->groups[i]))
+			report_straggler_drop_group(of, i);
 }
 
 int report_straggler_costs_keep(struct report_straggler *report, const uint32_t *rank_of)

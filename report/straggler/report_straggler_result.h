@@ -150,4 +150,7 @@ struct report_straggler {
 	uint32_t nr_texts;
 };
 
+/* Names a group no more. The groups behind it move up. */
+void report_straggler_drop_group(struct report_straggler_communicator *of, uint32_t index);
+
 #endif

@@ -255,26 +255,6 @@ static bool is_excused(const struct report_straggler *report,
 	return 2 * victims >= group->nr_members;
 }
 
-static void excuse_groups(const struct report_straggler *report,
-			  const struct report_straggler_communicator *pipelines,
-			  struct report_straggler_communicator *of)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < of->nr_groups; i++) {
-		const struct straggler_group *group = &of->groups[i];
-
-		if (!is_excused(report, pipelines, of, group)) {
-			of->groups[kept++] = *group;
-			continue;
-		}
-		for (uint32_t j = 0; j < group->nr_members; j++)
-			of->members[group->members[j]].in_group = false;
-		free(group->members);
-	}
-	of->nr_groups = kept;
-}
-
 void report_straggler_victims_excuse(struct report_straggler *report)
 {
 	const struct report_straggler_communicator *pipelines = find_pipelines(report);
@@ -293,7 +273,9 @@ void report_straggler_victims_excuse(struct report_straggler *report)
 			of->members[j].excused = true;
 			found->ground = STRAGGLER_NOT_NAMED;
 		}
-		excuse_groups(report, pipelines, of);
+		for (uint32_t j = of->nr_groups; j-- > 0;)
+			if (is_excused(report, pipelines, of, &of->groups[j]))
+				report_straggler_drop_group(of, j);
 	}
 }
 

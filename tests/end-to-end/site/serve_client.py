@@ -12,6 +12,7 @@ import urllib.parse
 url, flamegrid, folder = sys.argv[1:]
 where = urllib.parse.urlsplit(url)
 token = urllib.parse.parse_qs(where.query)["token"][0]
+name = f"flamegrid-{token[:8]}"
 TRIES_S = 60
 
 
@@ -42,7 +43,7 @@ def report(profile):
 status, headers, body = ask("/")
 tell("without the token", (status, b"token" in body, b"Profiles" in body), (403, True, False))
 tell("with a wrong one", [ask(f"/?token={wrong}")[0] for wrong in (token[:-1], token + "0", "0" * len(token), "", "%00" + token)], [403] * 5)
-tell("with wrong cookies", [ask("/", wrong)[0] for wrong in (f"flamegrid={token[:-1]}", f"x={token}", f"flamegrid={token}0", "flamegrid=")], [403] * 4)
+tell("with wrong cookies", [ask("/", wrong)[0] for wrong in (f"{name}={token[:-1]}", f"x={token}", f"{name}={token}0", f"{name}=")], [403] * 4)
 status, headers, body = ask(f"/?token={token}")
 tell("with the token", (status, headers["Location"], token in headers["Set-Cookie"], "HttpOnly" in headers["Set-Cookie"]), (303, "/", True, True))
 cookie = headers["Set-Cookie"].split(";")[0]

@@ -52,10 +52,11 @@ mkfifo "$scratch/nothing"
 until [ -e "$scratch/profiles/live/profile.db" ]; do read -r -t 0.05 _ <>"$scratch/nothing"; done
 start "$scratch/profiles/live" "$scratch/profiles/kept"
 python3 - "$url" "$scratch/go" $live "$flamegrid" "$scratch/profiles/live" >"$scratch/compared" 2>"$scratch/compared.err" <<'PYTHON'
-import http.client, os, re, subprocess, sys, time, urllib.parse
+import http.client, re, subprocess, sys, time, urllib.parse
 url, gate, pid, flamegrid, profile = sys.argv[1:]
 where = urllib.parse.urlsplit(url)
-cookie = "flamegrid=" + urllib.parse.parse_qs(where.query)["token"][0]
+token = urllib.parse.parse_qs(where.query)["token"][0]
+cookie = f"flamegrid-{token[:8]}={token}"
 end = time.monotonic() + 60
 def ask(path):
     connection = http.client.HTTPConnection(where.hostname, where.port, timeout=60)
@@ -71,7 +72,10 @@ def until(is_right):
         if time.monotonic() > end or (status == 200 and is_right(page)):
             return page
 def is_there():
-    return os.path.exists(f"/proc/{pid}") and open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "Z"
+    try:
+        return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 link = re.search(r'href="([^"]*)"', row())[1]
 print("it is told", "being written" in row(), True, sep="\t")
 early = until(lambda page: True)
