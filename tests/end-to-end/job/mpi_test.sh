@@ -24,8 +24,10 @@ launcher() {
 
 	"$@" -np 4 sh -c 'exit 7' >/dev/null 2>&1
 	local plain=$?
-	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name.7" -- sh -c 'exit 7' >/dev/null 2>"$name.err"
+	# All are there before one fails: a rank that is killed while it looks for its node's directory may leave an empty one.
+	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name.7" -- sh -c ': >up.$$; until [ $(ls up.* | wc -l) = 4 ]; do :; done; exit 7' >/dev/null 2>"$name.err"
 	same "$name: the status of ranks that fail" $? $plain
+	rm -f up.*
 	# Ranks that the launcher kills do not wait for their keepers.
 	await_keepers
 	same "$name: what is left on the node" "$(ls "$XDG_RUNTIME_DIR")" ""
