@@ -72,7 +72,7 @@ check_samples load
 
 # ---- a GPU with slower kernels, of sixteen ----
 export FAKE_CUDA_KERNEL_NS=fake_compute=4000000
-job gpu 16 "--off-cpu 1ms" "" --steps 100 --late-gpu 9:8000
+job gpu 16 "--off-cpu 1ms" "" --steps 100 --late-gpu 9:20000
 planted gpu 9 'slower GPU kernels \(fake_compute, rank_compute\)'
 unset FAKE_CUDA_KERNEL_NS
 
