@@ -34,7 +34,7 @@ enum kept_sort {
 #define KEPT_LOG_GPU_MAX    (1u << 17) /* pieces of GPU work of a process */
 #define KEPT_LOG_GPU_MIN    (1u << 14) /* the same of a process of a large job */
 #define KEPT_LOG_GPU_JOB    (1u << 23) /* pieces of a job of some hundred ranks, in all */
-#define KEPT_LOG_LONE_MAX   (1u << 14) /* the three of KEPT_LONE */
+#define KEPT_LOG_LONE_MAX   (1u << 16) /* the three of KEPT_LONE */
 #define KEPT_LOG_LONE_MIN   (1u << 9)
 #define KEPT_LOG_LONE_JOB   (1u << 20)
 #define KEPT_LOG_NEWEST_MAX (1u << 16) /* the three of KEPT_NEWEST */

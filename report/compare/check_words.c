@@ -26,6 +26,15 @@ static void append_count(char *text, size_t size, uint32_t count, uint32_t of, b
 				 has_step ? ", and " : "", count, of);
 }
 
+/* Says which longer steps would not have been seen. */
+static void append_open(char *text, size_t size, const struct check_step *step)
+{
+	const double most = isfinite(step->high) ? fmax(step->high, 0) : RUN_CHECK_DOUBT_SHORT;
+
+	text_line_append(text, size, "; whether a step takes up to %.0f %% longer is not known",
+			 ceil(100 * most));
+}
+
 const char *check_words_verdict(const struct check_report *report, char *text, size_t size)
 {
 	const struct check_result *result = report->result;
@@ -56,7 +65,7 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 	else
 		text_line_append(text, size, "the same: %" PRIu32 " rows", nr_judged);
 	if (check_words_is_open(&result->step) && result->verdict <= CHECK_FASTER)
-		text_line_append(text, size, "; of the time of a step nothing is known");
+		append_open(text, size, &result->step);
 	return text;
 }
 
@@ -67,7 +76,14 @@ bool check_words_is_open(const struct check_step *step)
 
 const char *check_words_step(const struct check_report *report, char *text, size_t size)
 {
-	return run_step_text(&report->result->step, text, size);
+	const struct check_step *step = &report->result->step;
+
+	run_step_text(step, text, size);
+	if (!step->is_known && step->is_doubtful)
+		text_line_append(text, size,
+				 "how long a step takes is not known: the profiles keep too few "
+				 "single launches, and the GPUs' whole time is not exact");
+	return text;
 }
 
 const char *check_words_row(const struct check_row *row, char *text, size_t size)
@@ -169,6 +185,13 @@ void check_words_notes(FILE *out, const struct check_report *report)
 		fputs("flamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does while "
 		      "GPUs are idle.\n",
 		      out);
+	if (result->step.is_short || result->step.is_thin)
+		fprintf(out, "%s.\n",
+			result->step.is_short
+				? "Longer runs, or three or more baselines, tell how much the time "
+				  "of a step varies"
+				: "Three or more baselines tell how much the time of a step "
+				  "varies; longer runs do not, as these launch too often");
 	if (result->unclear)
 		fputs("Some kernels were launched more often by another factor than others. "
 		      "flamegrid.step() in the program makes the runs comparable.\n",

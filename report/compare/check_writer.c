@@ -320,7 +320,7 @@ static int write_junit(FILE *out, const struct check_report *report)
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 		"  <testsuite name=\"flamegrid check\" tests=\"%" PRIu32 "\" failures=\"%" PRIu32
 		"\" errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\">\n",
-		result->nr_rows + 1 + result->step.is_known,
+		result->nr_rows + 1 + (result->step.is_known || result->step.is_doubtful),
 		result->nr_regressed + (result->step.state == CHECK_REGRESSED),
 		result->nr_noisy + (result->lossy || result->unclear) + result->step.is_doubtful,
 		nr_skipped);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "run_item.h"
+#include "run_window.h"
 #include "student.h"
 
 /* A drift that fills the whole run has shown one value, so to speak. So few are no base for an estimate, and Student's

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "noise.h"
+
 #include "aggregator/profile/kept_log.h"
 #include "base/array.h"
 #include "report/digest/host_lines.h"
+#include "report/digest/marked_steps.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_dimension.h"
@@ -25,45 +28,50 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Returns how many tenths between two are kept, and so are empty. */
-static uint64_t empty_between(uint64_t from, uint64_t to, uint32_t level)
+/* A run tells its noise by so many tenths, two of which are parts. */
+#define LONG_NS ((NOISE_BATCHES_MIN + 2ull) * KEPT_LOG_GPU_NS)
+
+/* Returns how many windows between two are kept, and so are empty. */
+static uint64_t empty_between(uint64_t from, uint64_t to, uint32_t level, uint32_t parts)
 {
 	uint64_t empty = 0;
 
 	for (uint64_t i = from + 1; i < to; i++)
-		empty += kept_window_level(i) >= level;
+		empty += kept_window_level(i / parts) >= level;
 	return empty;
 }
 
-/* Adds what lies between two tenths that are apart by a pause: the parts of these tenths do not count. */
-static int add_stretch(struct run_pace *pace, const struct run_window *windows, uint32_t nr,
-		       uint32_t level)
+/* Adds what lies between two windows that are apart by a pause: the parts of these windows do not count. */
+static int add_stretch(struct run_stretch *of, const struct run_window *windows, uint32_t nr,
+		       uint32_t level, uint32_t parts)
 {
 	for (uint32_t i = 1; i + 1 < nr; i++) {
 		const uint64_t empty =
-			empty_between(windows[i].number, windows[i + 1].number, level);
+			empty_between(windows[i].number, windows[i + 1].number, level, parts);
 
-		if (array_reserve(&pace->tenths, &pace->room, pace->nr_tenths + 1ul,
-				  sizeof(*pace->tenths)))
+		if (array_reserve(&of->windows, &of->room, of->nr_windows + 1ul,
+				  sizeof(*of->windows)))
 			return -ENOMEM;
-		struct run_window *tenth = &pace->tenths[pace->nr_tenths++];
-		*tenth = windows[i];
-		tenth->ns = (double)KEPT_LOG_GPU_NS * (double)(1 + empty);
-		pace->wall_ns += tenth->ns;
-		pace->work_ns += tenth->usual_ns;
+		struct run_window *window = &of->windows[of->nr_windows++];
+		*window = windows[i];
+		window->ns = (double)KEPT_LOG_GPU_NS / parts * (double)(1 + empty);
+		of->wall_ns += window->ns;
+		of->work_ns += window->usual_ns;
 	}
 	return 0;
 }
 
-int run_pace_add(struct run_pace *pace, const struct run_window *windows, uint32_t nr)
+int run_pace_add(struct run_pace *pace, const struct run_window *windows, uint32_t nr,
+		 uint32_t parts)
 {
 	uint32_t level = KEPT_WINDOW_LEVELS, from = 0;
+	uint64_t length_ns = 0;
 	int error = 0;
 
-	if (nr && windows[nr - 1].number - windows[0].number > TENTHS_MOST)
+	if (nr && windows[nr - 1].number - windows[0].number > TENTHS_MOST * parts)
 		return 0;
 	for (uint32_t i = 0; i < nr; i++) {
-		const uint32_t of = kept_window_level(windows[i].number);
+		const uint32_t of = kept_window_level(windows[i].number / parts);
 
 		level = of < level ? of : level;
 	}
@@ -71,33 +79,60 @@ int run_pace_add(struct run_pace *pace, const struct run_window *windows, uint32
 		const uint64_t last = windows[nr - 1].number, at = windows[i].number;
 		const uint64_t next = i + 1 < nr ? windows[i + 1].number : at;
 		const uint64_t pause = (last - windows[0].number) / 10;
-		const bool is_long = next - at > PAUSE_TENTHS && next - at > pause;
+		const bool is_long = next - at > PAUSE_TENTHS * parts && next - at > pause;
 
-		if (i + 1 < nr && !(is_long && empty_between(at, next, level) >= PAUSE_EMPTY))
+		if (i + 1 < nr &&
+		    !(is_long && empty_between(at, next, level, parts) >= PAUSE_EMPTY * parts))
 			continue;
-		error = add_stretch(pace, windows + from, i + 1 - from, level);
+		error = add_stretch(parts > 1 ? &pace->hundredths : &pace->of, windows + from,
+				    i + 1 - from, level, parts);
+		length_ns += (at - windows[from].number + 1) * KEPT_LOG_GPU_NS / parts;
 		from = i + 1;
 	}
+	pace->length_ns = length_ns > pace->length_ns ? length_ns : pace->length_ns;
 	return error;
+}
+
+static void finish(struct run_stretch *of)
+{
+	uint32_t count = 0;
+
+	if (of->nr_windows)
+		qsort(of->windows, of->nr_windows, sizeof(*of->windows), by_number);
+	for (uint32_t i = 0; i < of->nr_windows; i++) {
+		const struct run_window *window = &of->windows[i];
+
+		if (count && of->windows[count - 1].number == window->number) {
+			of->windows[count - 1].ns += window->ns;
+			of->windows[count - 1].usual_ns += window->usual_ns;
+		} else {
+			of->windows[count++] = *window;
+		}
+	}
+	of->nr_windows = count;
 }
 
 void run_pace_finish(struct run_pace *pace)
 {
-	uint32_t count = 0;
+	struct run_stretch other = pace->hundredths;
+	struct noise noise;
 
-	if (pace->nr_tenths)
-		qsort(pace->tenths, pace->nr_tenths, sizeof(*pace->tenths), by_number);
-	for (uint32_t i = 0; i < pace->nr_tenths; i++) {
-		const struct run_window *tenth = &pace->tenths[i];
+	finish(&pace->of);
+	finish(&other);
+	if (pace->length_ns >= LONG_NS &&
+	    !noise_of_windows(pace->of.windows, pace->of.nr_windows, &noise)) {
+		const struct run_stretch tenths = pace->of;
 
-		if (count && pace->tenths[count - 1].number == tenth->number) {
-			pace->tenths[count - 1].ns += tenth->ns;
-			pace->tenths[count - 1].usual_ns += tenth->usual_ns;
-		} else {
-			pace->tenths[count++] = *tenth;
-		}
+		pace->of = other;
+		other = tenths;
 	}
-	pace->nr_tenths = count;
+	free(other.windows);
+	pace->hundredths = (struct run_stretch){0};
+}
+
+bool run_pace_is_long(const struct run_pace *pace)
+{
+	return pace->length_ns >= LONG_NS || pace->window_ns >= LONG_NS;
 }
 
 /* ---- idle time */
@@ -180,7 +215,8 @@ static int take_idle(struct run_pace *pace, const struct report_tree *tree)
 	return error;
 }
 
-static int read_busy(struct run_pace *pace, const struct profile *profile)
+static int read_busy(struct run_pace *pace, const struct profile *profile,
+		     const struct report_tree *tree)
 {
 	struct report_busy *busy;
 	int error = report_busy_create(profile, &busy);
@@ -191,11 +227,14 @@ static int read_busy(struct run_pace *pace, const struct profile *profile)
 		pace->busy_ns += busy->rows[i].busy_ns;
 		pace->nr_gpus++;
 	}
+	if (!error)
+		pace->window_ns = marked_steps_window_ns(tree, busy);
 	report_busy_destroy(busy);
 	return error;
 }
 
-int run_pace_read_idle(struct run_pace *pace, const struct profile *profile)
+int run_pace_read_gpus(struct run_pace *pace, const struct profile *profile,
+		       const struct report_tree *whole)
 {
 	const struct report_options options = {
 		.planes = 1u << REPORT_PLANE_IDLE,
@@ -204,15 +243,15 @@ int run_pace_read_idle(struct run_pace *pace, const struct profile *profile)
 		.leaves_kept = 1u << REPORT_BY_HOST | 1u << REPORT_BY_GPU,
 	};
 	struct report_tree *tree;
-	int error = report_tree_build(profile, &options, &tree);
+	int error = read_busy(pace, profile, whole);
 
 	pace->gpu = REPORT_GPU_NONE;
+	if (!error)
+		error = report_tree_build(profile, &options, &tree);
 	if (error)
 		return error;
 	error = take_idle(pace, tree);
 	report_tree_destroy(tree);
-	if (!error && pace->idle_ns)
-		error = read_busy(pace, profile);
 	return error;
 }
 
@@ -232,6 +271,7 @@ void run_pace_fini(struct run_pace *pace)
 		free(pace->idle[i].line);
 	}
 	free(pace->idle);
-	free(pace->tenths);
+	free(pace->of.windows);
+	free(pace->hundredths.windows);
 	memset(pace, 0, sizeof(*pace));
 }

@@ -37,13 +37,19 @@ static struct pace pace_of(const struct run_work *work, enum run_unit unit)
 {
 	const double steps = steps_of(work, unit);
 	const double work_ns = (double)work->items[RUN_WORK_ALL].ns;
+	const struct run_stretch *of = &work->pace.of;
+	const double gpu_steps = steps * gpus_of(work, unit);
+	double step_ns = NAN;
 
-	if (!(steps > 0) || !(work->pace.work_ns > 0))
-		return (struct pace){NAN, NAN, NAN};
 	/* A step has as much work wherever it is, so all but the busy part of it is idle. The idle time of the whole
 	 * run does not tell this part, as it contains the start, which step_ns leaves out. */
-	const double step_ns = work->pace.wall_ns / work->pace.work_ns * work_ns / steps;
-	const double gpu_steps = steps * gpus_of(work, unit);
+	if (steps > 0 && of->work_ns > 0)
+		step_ns = of->wall_ns / of->work_ns * work_ns / steps;
+	else if (steps > 0 && work->pace.window_ns)
+		step_ns = (double)work->pace.window_ns * run_counts_ranks(&work->counts, unit) /
+			  steps;
+	if (!(step_ns > 0))
+		return (struct pace){NAN, NAN, NAN};
 	return (struct pace){
 		.step_ns = step_ns,
 		.kernels_ns = work_ns / gpu_steps,
@@ -105,21 +111,29 @@ static bool noise_of_runs(const struct check_question *question, enum run_unit u
 	return noise_of_sides(&sides[0], &sides[1], noise);
 }
 
-static bool noise_of_tenths(const struct check_question *question, struct noise *noise)
+static bool noise_within_runs(const struct check_question *question, struct noise *noise)
 {
 	*noise = (struct noise){.freedom = INFINITY};
 	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++) {
 		const uint32_t nr =
 			i < question->nr_before ? question->nr_before : question->nr_after;
-		const struct run_pace *pace = &question->runs[i]->pace;
+		const struct run_stretch *stretch = &question->runs[i]->pace.of;
 		struct noise of;
 
-		if (!noise_of_windows(pace->tenths, pace->nr_tenths, &of))
+		if (!noise_of_windows(stretch->windows, stretch->nr_windows, &of))
 			return false;
 		of.deviation /= nr;
 		*noise = noise_add(*noise, of);
 	}
 	noise->bound = RUN_CHECK_UNSEEN_STEP;
+	return true;
+}
+
+static bool are_long(const struct check_question *question)
+{
+	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++)
+		if (!run_pace_is_long(&question->runs[i]->pace))
+			return false;
 	return true;
 }
 
@@ -147,8 +161,10 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 	const struct pace before = mean_of(question, unit, false);
 	const struct pace after = mean_of(question, unit, true);
 	step->is_known = before.step_ns > 0 && after.step_ns > 0;
-	if (!step->is_known)
+	if (!step->is_known) {
+		step->is_doubtful = !is_damaged;
 		return;
+	}
 	step->before_ns = before.step_ns;
 	step->after_ns = after.step_ns;
 	step->change = after.step_ns / before.step_ns - 1;
@@ -166,14 +182,15 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 	bool has_noise = noise_of_runs(question, unit, &noise);
 	if (!has_noise) {
 		step->source = CHECK_FROM_WINDOWS;
-		has_noise = noise_of_tenths(question, &noise);
+		has_noise = noise_within_runs(question, &noise);
 	}
 	if (has_noise)
 		step->state = run_verdict_judge(question, &noise, step->change, nr_judged,
 						&step->low, &step->high);
 	else
 		step->source = CHECK_FROM_NOTHING;
-	step->is_short = !has_noise;
+	step->is_short = !has_noise && !are_long(question);
+	step->is_thin = !has_noise && !step->is_short;
 	step->is_doubtful = (step->state == CHECK_NOISY || !has_noise) &&
 			    is_doubtful(question, has_noise ? &noise : NULL, step);
 	if (step->is_doubtful)
@@ -202,6 +219,8 @@ const char *run_step_text(const struct check_step *step, char *text, size_t size
 			 100 * step->change);
 	if (step->is_short)
 		text_line_append(text, size, ", which runs this short do not tell from chance");
+	else if (step->is_thin)
+		text_line_append(text, size, ", of which too few launches are kept to tell from chance");
 	else if (step->state == CHECK_NOISY)
 		text_line_append(text, size, ", too noisy to say");
 	append_part(text, size, ": ", step->kernels_ns, "in kernels");

@@ -17,7 +17,7 @@
 #define RUN_CHECK_UNSEEN_STEP  0.02 /* of the time of a step */
 /* A check doubts that steps are the same if they seem longer by more than chance explains in all but this part of equal
  * pairs. Of one run on each side they seem longer by this at least, as hosts vary from run to run; and by this, where
- * runs are too short to tell how much steps vary. Both are assumed. */
+ * runs do not tell how much steps vary. Both are assumed. */
 #define RUN_CHECK_DOUBTS      0.01
 #define RUN_CHECK_DOUBT_LEAST 0.1
 #define RUN_CHECK_DOUBT_SHORT 0.25
@@ -62,7 +62,7 @@ struct check_row {
 
 /* The time of a step by the wall clock, on average. NAN: not known. */
 struct check_step {
-	bool is_known; /* the runs' steps are, and single launches tell their pace */
+	bool is_known; /* the runs' steps are, and their pace */
 	double before_ns, after_ns, change;
 	double low, high;  /* the interval of change */
 	double kernels_ns; /* what kernels take more of it, without NCCL's; on the average GPU */
@@ -72,9 +72,12 @@ struct check_step {
 	uint32_t nr_gpus; /* 0: not known */
 	enum check_source source;
 	enum check_state state;
-	bool is_short; /* the runs do not tell how much it varies */
-	/* It seems longer by more than the limit and by more than equal runs do (RUN_CHECK_DOUBTS), but has not
-	 * regressed for sure. Only this makes a check too noisy, since hosts vary more than kernels. */
+	/* The runs do not tell how much it varies: they are short; or they launch so often that too few windows are
+	 * kept, however long they are. */
+	bool is_short, is_thin;
+	/* It is not known though steps are. Or it seems longer by more than the limit and by more than equal runs do
+	 * (RUN_CHECK_DOUBTS), but has not regressed for sure. Only this makes a check too noisy, since hosts vary more
+	 * than kernels. */
 	bool is_doubtful;
 };
 

@@ -17,7 +17,7 @@
 /* A launch; those of equal item and stack should take equally long. */
 struct piece {
 	uint32_t item, stack_id;
-	uint64_t window, ns;
+	uint64_t window, hundredth, ns;
 };
 
 struct reader {
@@ -25,6 +25,8 @@ struct reader {
 	run_windows_item *find_item;
 	void *context;
 	uint32_t room;
+	struct run_window *fine; /* owns; hundredths of a process, without NCCL's */
+	uint32_t nr_fine, room_fine;
 };
 
 static int by_stack(const void *a, const void *b)
@@ -47,24 +49,34 @@ static int by_window(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static void merge(struct run_work *work, uint32_t first)
+/* Sorts windows, and joins equal ones. Returns how many are left. */
+static uint32_t merge(struct run_window *windows, uint32_t nr)
 {
-	uint32_t count = first;
+	uint32_t count = 0;
 
-	if (work->nr_windows > first)
-		qsort(work->windows + first, work->nr_windows - first, sizeof(*work->windows),
-		      by_window);
-	for (uint32_t i = first; i < work->nr_windows; i++) {
-		const struct run_window *window = &work->windows[i];
-
-		if (count > first && by_window(&work->windows[count - 1], window) == 0) {
-			work->windows[count - 1].ns += window->ns;
-			work->windows[count - 1].usual_ns += window->usual_ns;
+	if (nr)
+		qsort(windows, nr, sizeof(*windows), by_window);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (count && by_window(&windows[count - 1], &windows[i]) == 0) {
+			windows[count - 1].ns += windows[i].ns;
+			windows[count - 1].usual_ns += windows[i].usual_ns;
 		} else {
-			work->windows[count++] = *window;
+			windows[count++] = windows[i];
 		}
 	}
-	work->nr_windows = count;
+	return count;
+}
+
+static int add_fine(struct reader *reader, const struct piece *launches, uint32_t count,
+		    double usual_ns)
+{
+	if (array_reserve(&reader->fine, &reader->room_fine, reader->nr_fine + (uint64_t)count,
+			  sizeof(*reader->fine)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		reader->fine[reader->nr_fine++] = (struct run_window){
+			RUN_WORK_ALL, launches[i].hundredth, (double)launches[i].ns, usual_ns};
+	return 0;
 }
 
 /* Adds the launches of one item and stack. */
@@ -100,17 +112,23 @@ static int add_alike(struct reader *reader, const struct piece *launches, uint32
 		window.item = RUN_WORK_ALL;
 		work->windows[work->nr_windows++] = window;
 	}
-	return 0;
+	return add_fine(reader, launches, count, sum / count);
 }
 
 /* The windows of RUN_WORK_ALL come first. */
-static int add_pace(struct run_work *work, uint32_t first)
+static int add_pace(struct reader *reader, uint32_t first)
 {
+	struct run_work *work = reader->work;
 	uint32_t nr = 0;
 
 	while (first + nr < work->nr_windows && work->windows[first + nr].item == RUN_WORK_ALL)
 		nr++;
-	return run_pace_add(&work->pace, work->windows + first, nr);
+	int error = run_pace_add(&work->pace, work->windows + first, nr, 1);
+	if (!error)
+		error = run_pace_add(&work->pace, reader->fine,
+				     merge(reader->fine, reader->nr_fine), RUN_PACE_PARTS);
+	reader->nr_fine = 0;
+	return error;
 }
 
 static int take_pieces(struct reader *reader, const struct host_sample *pieces, uint32_t count,
@@ -126,10 +144,12 @@ static int take_pieces(struct reader *reader, const struct host_sample *pieces, 
 		key.name_id = piece->name_id;
 		key.kind = piece->kind % 16;
 		key.copy_kind = piece->kind / 16;
-		launches[i] = (struct piece){.stack_id = piece->stack_id,
-					     .window = (piece->time_ns - piece->duration_ns) /
-						       KEPT_LOG_GPU_NS,
-					     .ns = piece->duration_ns};
+		const uint64_t start_ns = piece->time_ns - piece->duration_ns;
+		launches[i] = (struct piece){
+			.stack_id = piece->stack_id,
+			.window = start_ns / KEPT_LOG_GPU_NS,
+			.hundredth = start_ns / (KEPT_LOG_GPU_NS / RUN_PACE_PARTS),
+			.ns = piece->duration_ns};
 		error = key.kind > RECORD_GPU_GRAPH
 				? -EPROTO
 				: reader->find_item(reader->context, &key, &launches[i].item);
@@ -145,8 +165,11 @@ static int take_pieces(struct reader *reader, const struct host_sample *pieces, 
 			;
 		error = add_alike(reader, &launches[i], end - i);
 	}
-	merge(reader->work, first);
-	return error ? error : add_pace(reader->work, first);
+	if (error)
+		return error;
+	reader->work->nr_windows =
+		first + merge(reader->work->windows + first, reader->work->nr_windows - first);
+	return add_pace(reader, first);
 }
 
 static int read_process(struct reader *reader, struct database *database, uint32_t process)
@@ -172,16 +195,17 @@ int run_windows_read(const struct profile *profile, const char *store_path,
 		     run_windows_item *find_item, void *context, struct run_work *work)
 {
 	const uint32_t nr = roster_size(profile->collection->roster).processes;
-	struct reader reader = {work, find_item, context, 0};
+	struct reader reader = {.work = work, .find_item = find_item, .context = context};
 	struct database *database;
 	int error = database_open(store_path, true, &database, NULL);
 
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		error = read_process(&reader, database, id);
 	if (!error) {
-		merge(work, 0);
+		work->nr_windows = merge(work->windows, work->nr_windows);
 		run_pace_finish(&work->pace);
 	}
 	database_close(database);
+	free(reader.fine);
 	return error;
 }

@@ -354,8 +354,6 @@ static int build(struct builder *builder, const char *store_path, char **error)
 		result = run_windows_read(builder->profile, store_path, find_item, builder, work);
 	if (result == 0)
 		result = sort_names(work);
-	if (result == 0)
-		result = run_pace_read_idle(&work->pace, builder->profile);
 	return result ? result
 		      : run_counts_read(builder->profile, store_path, &work->counts, error);
 }
@@ -372,6 +370,8 @@ int run_work_create(const struct profile *profile, const struct report_tree *tre
 	int result = build(&builder, store_path, error);
 	if (result == 0)
 		result = run_lines_find(tree, builder.work);
+	if (result == 0)
+		result = run_pace_read_gpus(&builder.work->pace, profile, tree);
 	if (result == 0)
 		result = describe(&builder, tree);
 	report_names_destroy(builder.names);
@@ -416,7 +416,7 @@ const struct run_item *run_work_find(const struct run_work *work, const struct r
 bool run_work_equals(const struct run_work *a, const struct run_work *b)
 {
 	if (a->nr_items != b->nr_items || !run_noise_same_gpus(a, b) ||
-	    a->pace.wall_ns != b->pace.wall_ns || a->pace.idle_ns != b->pace.idle_ns)
+	    a->pace.of.wall_ns != b->pace.of.wall_ns || a->pace.idle_ns != b->pace.idle_ns)
 		return false;
 	for (uint32_t i = 0; i < a->nr_items; i++) {
 		const struct run_item *x = a->by_name[i], *y = b->by_name[i];

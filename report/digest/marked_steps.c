@@ -2,11 +2,12 @@
 
 #include "report/model/report_summary.h"
 
-/* Returns the mean of all GPUs; 0: not known. */
-static uint64_t window_ns(const struct report_tree *tree, const struct report_busy *busy)
+uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct report_busy *busy)
 {
 	uint64_t sum_ns = 0, nr = 0;
 
+	if (report_summary_has_windows(tree))
+		return 0;
 	for (uint32_t i = 0; i < busy->nr_rows; i++) {
 		const struct report_busy_row *row = &busy->rows[i];
 
@@ -25,7 +26,7 @@ struct marked_steps marked_steps_of(const struct report_tree *tree, const struct
 {
 	struct marked_steps steps = {.count = statistics ? statistics->marked_steps : 0};
 
-	if (steps.count && busy && !report_summary_has_windows(tree))
-		steps.mean_ns = window_ns(tree, busy) / steps.count;
+	if (steps.count && busy)
+		steps.mean_ns = marked_steps_window_ns(tree, busy) / steps.count;
 	return steps;
 }

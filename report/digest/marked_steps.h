@@ -13,6 +13,10 @@ struct marked_steps {
 	uint64_t mean_ns; /* of the GPUs' windows without pauses, for one step; 0: not known */
 };
 
+/* Returns how long GPUs worked, on average, from the first work to the last, without pauses. 0: not known, as between
+ * capture windows, and where work came too late. */
+uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct report_busy *busy);
+
 /* statistics may be NULL: none marks steps. The time is not known between capture windows, nor where work came too
  * late. A profile has no times of single steps, so there is no median. */
 struct marked_steps marked_steps_of(const struct report_tree *tree, const struct report_busy *busy,

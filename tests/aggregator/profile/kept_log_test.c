@@ -271,14 +271,14 @@ static void work_without_communicators_has_less_room(void **state)
 	static const struct {
 		int32_t nr_ranks;
 		uint32_t most, level;
-	} jobs[] = {{-1, 1 << 14, 0}, {64, 1 << 14, 0}, {128, 1 << 13, 1}, {8192, 1 << 9, 5}};
+	} jobs[] = {{-1, 1 << 16, 0}, {16, 1 << 16, 0}, {128, 1 << 13, 3}, {8192, 1 << 9, 7}};
 	struct gpu_record record = {.end_ns = 1ull << 60};
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
 		const uint32_t process = i + 1;
 
-		for (uint64_t work = 0; work < 1 << 16; work++) {
+		for (uint64_t work = 0; work < 1 << 18; work++) {
 			record.start_ns = work * KEPT_LOG_GPU_NS / 10;
 			if (kept_log_wants(log_, KEPT_LONE, process, jobs[i].nr_ranks,
 					   record.start_ns))

@@ -57,6 +57,13 @@ void run_fixture_step(const struct run_plan *plan, uint32_t process, uint32_t ra
 		kernel.ns = varied(step, rank + i, 1000000) + 1000 * plan->slower;
 		job_kernel(process, &kernel);
 	}
+	for (uint32_t i = 0; i < plan->burst; i++) {
+		kernel.name = "burst";
+		kernel.correlation_id = ++*id;
+		kernel.start_ns = now_ns + 4000000 + i * (42000000ull / plan->burst);
+		kernel.ns = varied(step, rank + i, 20000);
+		job_kernel(process, &kernel);
+	}
 }
 
 /* Each rank has launch configurations, as real ones have. */

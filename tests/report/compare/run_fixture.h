@@ -24,6 +24,7 @@ struct run_plan {
 	uint32_t slower;       /* thousandths more of each of these */
 	bool with_lone_ranks;  /* no communicator */
 	uint32_t marks;        /* steps that rank 0 marks; the others mark none */
+	uint32_t burst;        /* further short kernels a step, on 42 ms at most */
 	uint64_t more_host_ns; /* more in each step on the host, in load_batch() */
 };
 

@@ -13,6 +13,9 @@
 
 #include "run_fixture.h"
 
+#include "aggregator/core/kept_window.h"
+#include "tests/report/straggler/straggler_fixture.h"
+
 static const char *step_text(void)
 {
 	static char text[512];
@@ -52,8 +55,7 @@ static void more_idle_time_is_told_with_its_function(void **state)
 	const struct run_work works[2] = {
 		{.items = &all[0],
 		 .counts = {.marks = 100, .nr_marked = 1},
-		 .pace = {.wall_ns = 4.7e9,
-			  .work_ns = 4e9,
+		 .pace = {.of = {.wall_ns = 4.7e9, .work_ns = 4e9},
 			  .idle_ns = 2700000000, /* 2 s of it before the steps */
 			  .busy_ns = 4000000000,
 			  .nr_gpus = 1,
@@ -61,8 +63,7 @@ static void more_idle_time_is_told_with_its_function(void **state)
 			  .nr_idle = 2}},
 		{.items = &all[1],
 		 .counts = {.marks = 100, .nr_marked = 1},
-		 .pace = {.wall_ns = 5.21e9,
-			  .work_ns = 4.03e9,
+		 .pace = {.of = {.wall_ns = 5.21e9, .work_ns = 4.03e9},
 			  .idle_ns = 1180000000,
 			  .busy_ns = 4030000000,
 			  .nr_gpus = 1,
@@ -100,8 +101,8 @@ static void parts_of_the_change_make_the_whole(void **state)
 		works[i] = (struct run_work){.items = &all[i],
 					     .counts = {.marks = 200, .nr_marked = 2}};
 		works[i].pace = (struct run_pace){.gpu = REPORT_GPU_NONE,
-						  .wall_ns = i ? 13e9 : 12e9,
-						  .work_ns = (double)all[i].ns,
+						  .of = {.wall_ns = i ? 13e9 : 12e9,
+							 .work_ns = (double)all[i].ns},
 						  .idle_ns = i ? 1 : 9000000000,
 						  .busy_ns = i ? 17200000000 : 17000000000,
 						  .nr_gpus = 4};
@@ -131,13 +132,13 @@ static struct check_step judge_tenths(uint32_t nr, double factor, double more_wo
 
 	for (int i = 0; i < 2; i++) {
 		works[i] = (struct run_work){.items = &items[i], .counts.marks = 100};
-		works[i].pace.tenths = tenths[i];
-		works[i].pace.nr_tenths = nr;
+		works[i].pace.of.windows = tenths[i];
+		works[i].pace.of.nr_windows = nr;
 		for (uint32_t j = 0; j < nr; j++) {
 			tenths[i][j].ns = i ? 100 * factor : 100;
 			tenths[i][j].usual_ns = j % 4 == 0 && i ? more_work : 100;
-			works[i].pace.wall_ns += tenths[i][j].ns;
-			works[i].pace.work_ns += tenths[i][j].usual_ns;
+			works[i].pace.of.wall_ns += tenths[i][j].ns;
+			works[i].pace.of.work_ns += tenths[i][j].usual_ns;
 		}
 	}
 	run_step_compare(&question, RUN_MARKS, false, 2, &step);
@@ -205,8 +206,128 @@ static void a_short_step_that_differs_by_chance_is_said_to_be_unknown(void **sta
 	run_fixture_play(&(struct run_plan){.steps = 16, .more_host_ns = 1000000});
 	run_fixture_check(1);
 	assert_int_equal(run_fixture.result->verdict, CHECK_SAME);
-	run_fixture_assert_has(CHECK_TEXT, " rows; of the time of a step nothing is known\n");
+	run_fixture_assert_has(CHECK_TEXT, " rows; whether a step takes up to 25 % longer is not known\n");
 	run_fixture_assert_has(CHECK_JUNIT, "errors=\"0\" skipped=\"1\"");
+}
+
+/* ---- processes that launch so often that few tenths of their launches are kept */
+
+/* A run of 60 s, of steps with 4 ms of work and so much on the host, which varies. One tenth in 64 is kept. */
+static void play_thin(struct run_work *work, struct run_item *all, double host_ms, uint64_t *seed)
+{
+	enum { HUNDREDTHS = 6000 };
+	static double work_ms[HUNDREDTHS + 20];
+	struct run_window tenths[HUNDREDTHS / 10], hundredths[HUNDREDTHS];
+	const uint64_t begin = (1ull << 20) + (uint64_t)(fabs(job_normal(seed)) * (1u << 20));
+	uint32_t nr = 0, nr_fine = 0;
+	double now_ms = 0;
+
+	memset(work_ms, 0, sizeof(work_ms));
+	*work = (struct run_work){.items = all, .counts.nr_marked = 1};
+	for (; now_ms < HUNDREDTHS * 10; work->counts.marks++) {
+		for (uint32_t i = 0; i < 40; i++)
+			work_ms[(uint32_t)((now_ms + 0.1 * i) / 10)] += 0.1;
+		now_ms += 4 + host_ms * (1 + fabs(job_normal(seed)));
+	}
+	for (uint32_t i = 0; i < HUNDREDTHS; i++) {
+		const uint64_t number = begin + i / 10;
+
+		if (kept_window_level(number) < 6 || work_ms[i] == 0)
+			continue;
+		hundredths[nr_fine++] = (struct run_window){
+			.number = begin * 10 + i, .usual_ns = work_ms[i] * 1e6};
+		if (!nr || tenths[nr - 1].number != number)
+			tenths[nr++] = (struct run_window){.number = number};
+		tenths[nr - 1].usual_ns += work_ms[i] * 1e6;
+	}
+	*all = (struct run_item){.ns = work->counts.marks * 4000000};
+	assert_int_equal(run_pace_add(&work->pace, tenths, nr, 1), 0);
+	assert_int_equal(run_pace_add(&work->pace, hundredths, nr_fine, RUN_PACE_PARTS), 0);
+	run_pace_finish(&work->pace);
+	work->pace.window_ns = (uint64_t)(now_ms * 1e6);
+}
+
+static void few_kept_tenths_tell_by_their_hundredths(void **state)
+{
+	uint32_t judged = 0, alarms = 0, found = 0, thin = 0;
+	uint64_t seed = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400; i++) {
+		struct run_item items[2];
+		struct run_work works[2];
+		const struct run_work *const both[] = {&works[0], &works[1]};
+		const struct check_question question = {both, 1, 1, 0.01, 0.05};
+		const bool is_planted = i % 2;
+		struct check_step step;
+
+		play_thin(&works[0], &items[0], 0.5, &seed);
+		play_thin(&works[1], &items[1], is_planted ? 1 : 0.5, &seed);
+		run_step_compare(&question, RUN_MARKS, false, 5, &step);
+		assert_true(step.is_known && !step.is_short);
+		thin += step.is_thin;
+		judged += is_planted && !step.is_thin;
+		found += is_planted && !step.is_thin &&
+			 (step.state == CHECK_REGRESSED || step.is_doubtful);
+		alarms += !is_planted && (step.state == CHECK_REGRESSED || step.is_doubtful);
+		run_pace_fini(&works[0].pace);
+		run_pace_fini(&works[1].pace);
+	}
+	assert_true(thin <= 4); /* no tenth at all is kept */
+	assert_true(alarms <= 2);
+	assert_true(found * 100 >= judged * 99);
+}
+
+/* 12,000 launches a second: from 16,384 on, single launches are kept of fewer and fewer tenths. */
+static void a_process_of_many_launches_is_judged(void **state)
+{
+	const struct run_plan fast = {
+		.ranks = 1, .with_lone_ranks = true, .steps = 240, .marks = 240, .burst = 600};
+	struct run_plan slow = fast;
+
+	(void)state;
+	slow.more_host_ns = 10000000;
+	run_fixture_play(&fast);
+	run_fixture_play(&slow);
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->step.source, CHECK_FROM_WINDOWS);
+	assert_int_equal(run_fixture.result->step.state, CHECK_REGRESSED);
+	assert_true(fabs(run_fixture.result->step.change - 0.2) < 0.02);
+	run_check_destroy(run_fixture.result);
+	run_work_destroy(run_fixture.runs[1]);
+	run_fixture.nr_runs = 1;
+	run_fixture_play(&fast);
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->verdict, CHECK_SAME);
+}
+
+/* Nothing is kept, so the GPUs' whole time tells how long steps are, but not how much they vary. */
+static void without_kept_launches_the_whole_time_tells_the_step(void **state)
+{
+	struct run_item all[2] = {{.ns = 16000000000}, {.ns = 16000000000}};
+	struct run_work works[2];
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+	char text[512];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		works[i] = (struct run_work){.items = &all[i],
+					     .counts = {.marks = 200, .nr_marked = 2},
+					     .pace.window_ns = i ? 6600000000 : 6000000000};
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(step.is_thin && !step.is_short && !step.is_doubtful);
+	assert_non_null(strstr(run_step_text(&step, text, sizeof(text)),
+			       "the run takes 66.000 ms a step instead of 60.000 ms (+10.00 %), of "
+			       "which too few launches are kept to tell from chance: "));
+	works[1].pace.window_ns = 7600000000;
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(step.is_doubtful);
+	works[1].pace.window_ns = 0; /* not even that */
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_false(step.is_known);
+	assert_true(step.is_doubtful);
 }
 
 static void pauses_are_no_part_of_a_step(void **state)
@@ -219,15 +340,15 @@ static void pauses_are_no_part_of_a_step(void **state)
 	for (uint32_t i = 0; i < 80; i++)
 		windows[i] = (struct run_window){
 			.number = 1000 + i + (i >= 40 ? 30 : 0) + (i >= 60), .usual_ns = 7};
-	assert_int_equal(run_pace_add(&pace, windows, 80), 0);
+	assert_int_equal(run_pace_add(&pace, windows, 80, 1), 0);
 	run_pace_finish(&pace);
-	assert_int_equal(pace.nr_tenths, 76); /* without the parts at both ends and at the pause */
-	assert_true(pace.work_ns == 76 * 7);
-	assert_true(pace.wall_ns == 77e8);
+	assert_int_equal(pace.of.nr_windows, 76); /* without the parts at both ends and at the pause */
+	assert_true(pace.of.work_ns == 76 * 7);
+	assert_true(pace.of.wall_ns == 77e8);
 	run_pace_fini(&pace);
 	windows[79].number = UINT64_MAX;
-	assert_int_equal(run_pace_add(&pace, windows, 80), 0);
-	assert_int_equal(pace.nr_tenths, 0); /* damage */
+	assert_int_equal(run_pace_add(&pace, windows, 80, 1), 0);
+	assert_int_equal(pace.of.nr_windows, 0); /* damage */
 }
 
 /* One run has steps by its marks alone, the other none at all. */
@@ -308,6 +429,9 @@ int main(void)
 		TEST(a_step_that_seems_much_longer_is_doubtful),
 		TEST(a_doubtful_step_makes_the_check_tell_that_it_cannot_tell),
 		TEST(a_short_step_that_differs_by_chance_is_said_to_be_unknown),
+		TEST(few_kept_tenths_tell_by_their_hundredths),
+		TEST(a_process_of_many_launches_is_judged),
+		TEST(without_kept_launches_the_whole_time_tells_the_step),
 		TEST(pauses_are_no_part_of_a_step),
 		TEST(steps_of_one_side_are_not_called_missing),
 		TEST(marked_steps_are_the_steps),
