@@ -18,6 +18,7 @@
 #define LINES_TOLD  3u
 #define PART_TOLD                                                                                  \
 	0.10 /* of the idle time: a further line that is told beside the one that has most */
+#define UNKNOWN_TOLD 0.05 /* of the idle time: without a reason */
 #define CURE_LOADER                                                                                \
 	"more loader workers, prefetching (prefetch_factor), or a faster place for the data"
 #define CURE_WAIT "wait less often for the GPU (.item(), prints of tensors, synchronize())"
@@ -25,6 +26,12 @@
 #define CURE_LINES                                                                                 \
 	"each of these lines keeps the GPU waiting: do it in another thread or process, ahead "    \
 	"of time, or less often"
+#define CURE_SAMPLES                                                                               \
+	"run --cpu-hz 999 --off-cpu 100us sees shorter pieces of the host's time, and says more "  \
+	"of why (docs/how-to/idle-gpus.md)"
+#define CURE_WAITS                                                                                 \
+	"run --off-cpu 1ms records the waits, and says where they are "                            \
+	"(docs/how-to/idle-gpus.md)"
 /* The profile does not know whether these options were refused. So the cure says what they need. */
 #define CURE_RECORD                                                                                \
 	"sudo flamegrid run --cpu-hz 99 --off-cpu 1ms records why; CAP_BPF and CAP_PERFMON do, "   \
@@ -45,7 +52,7 @@ struct idle_gpu {
 struct idle_group {
 	uint32_t nr;
 	double share, least, most; /* the mean, and its range */
-	uint64_t idle_ns, pause_ns;
+	uint64_t idle_ns, pause_ns, unseen_ns, off_cpu_ns;
 	struct host_lines lines;
 };
 
@@ -64,15 +71,22 @@ static void name_gpu(const struct gpu_row *row, char name[static NAME_SIZE])
 			 row->busy->host);
 }
 
-static const char *cure_of(const struct idle_reason *reason, const struct host_lines *lines)
+static const char *cure_of(const struct idle_reason *reason, const struct idle_group *group)
 {
-	if (!reason->line && lines->nr_lines)
-		return reason->is_loading ? CURE_LOADER : CURE_LINES;
-	if (!reason->line)
-		return reason->is_recorded ? CURE_LOOK : CURE_RECORD;
-	if (reason->within)
+	const double most = IDLE_CAUSE_SHARE * (double)group->idle_ns;
+
+	if (reason->line && reason->within)
 		return CURE_LOADER;
-	return strcmp(reason->what, "waits for the GPU") == 0 ? CURE_WAIT : CURE_HOST;
+	if (reason->line)
+		return strcmp(reason->what, "waits for the GPU") == 0 ? CURE_WAIT : CURE_HOST;
+	if (reason->is_loading)
+		return CURE_LOADER;
+	if (!reason->is_recorded)
+		return CURE_RECORD;
+	/* What is not known cannot be cured. */
+	if ((double)(group->unseen_ns + group->off_cpu_ns) >= most)
+		return group->off_cpu_ns > group->unseen_ns ? CURE_WAITS : CURE_SAMPLES;
+	return group->lines.nr_lines ? CURE_LINES : CURE_LOOK;
 }
 
 /* Returns the text of the reason's line. */
@@ -167,6 +181,8 @@ static int group_init(struct idle_group *group, const struct findings_input *inp
 		group->most = fmax(group->most, gpus[i].share);
 		group->idle_ns += idle_ns_of(&gpus[i]);
 		group->pause_ns += gpus[i].reason.pause_ns;
+		group->unseen_ns += gpus[i].reason.unseen_ns;
+		group->off_cpu_ns += gpus[i].reason.off_cpu_ns;
 	}
 	group->share /= group->nr;
 	int error = idle_reason_lines(input->hosts, rows, group->nr, &group->lines);
@@ -196,25 +212,41 @@ static char *further_text(const struct idle_gpu *gpu, const struct idle_group *g
 	return text;
 }
 
+/* Returns "; of 30 % no sample tells why"; "": a reason is known of all but a few percent, or nothing was recorded. */
+static char *unknown_text(const struct idle_gpu *gpu, const struct idle_group *group)
+{
+	const double unseen = (double)group->unseen_ns / (double)group->idle_ns;
+	const double off_cpu = (double)group->off_cpu_ns / (double)group->idle_ns;
+	char part[NUMBER_SIZE] = "";
+
+	if (!gpu->reason.is_recorded)
+		return strdup("; nothing of the host was recorded");
+	if (unseen < UNKNOWN_TOLD && off_cpu < UNKNOWN_TOLD)
+		return strdup(group->lines.nr_lines ? ""
+						    : "; no line of the program explains it");
+	if (unseen >= UNKNOWN_TOLD)
+		snprintf(part, sizeof(part), "; of %.0f %% no sample", 100 * unseen);
+	if (off_cpu < UNKNOWN_TOLD)
+		return text_print("%s tells why", part);
+	return text_print("%s%s; for %.0f %% no wait was recorded", part,
+			  *part ? " tells why" : "", 100 * off_cpu);
+}
+
 static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *group)
 {
 	char idle[NUMBER_SIZE], part[NUMBER_SIZE] = "", pause[NUMBER_SIZE];
-	const char *unknown = "";
-	char *further = further_text(gpu, group);
+	char *further = further_text(gpu, group), *unknown = unknown_text(gpu, group);
+	char *text = NULL;
 
-	if (!further)
-		return NULL;
 	if (gpu->reason.line)
 		snprintf(part, sizeof(part), ", %.0f %% of it there", 100 * gpu->reason.part);
-	else if (!gpu->reason.is_recorded)
-		unknown = "; nothing of the host was recorded";
-	else if (!group->lines.nr_lines)
-		unknown = "; no line of the program explains it";
-	char *text = text_print("%s idle%s%s%s%s%s%s", report_summary_time(group->idle_ns, idle),
+	if (further && unknown)
+		text = text_print("%s idle%s%s%s%s%s%s", report_summary_time(group->idle_ns, idle),
 				group->nr > 1 ? ", added up" : "", part, further, unknown,
 				group->pause_ns ? "; without pauses of " : "",
 				group->pause_ns ? report_summary_time(group->pause_ns, pause) : "");
 	free(further);
+	free(unknown);
 	return text;
 }
 
@@ -240,7 +272,7 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 					    group.nr, input->gpus->nr_rows,
 					    range_text(group.least, group.most, range), reason),
 		.evidence = evidence_text(gpu, &group),
-		.cure = cure_of(&gpu->reason, &group.lines),
+		.cure = cure_of(&gpu->reason, &group),
 		.share = group.share,
 		.threshold = IDLE_SHARE,
 		.ns = group.idle_ns,

@@ -7,6 +7,7 @@
 #include "finding_limits.h"
 
 #include "report/digest/host_lines.h"
+#include "report/model/report_paths.h"
 
 struct of_gpu {
 	const struct report_tree *hosts;
@@ -35,6 +36,28 @@ static uint64_t pause_ns_of(const struct of_gpu *of)
 			ns += leaf->ns;
 	}
 	return ns < of->row->busy->idle_ns ? ns : of->row->busy->idle_ns;
+}
+
+/* Sums up the time without a reason. */
+static void look_at_unknown(const struct of_gpu *of, struct idle_reason *reason)
+{
+	const struct report_tree *tree = of->hosts;
+	uint64_t known_ns = 0;
+
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		const struct report_leaf *leaf = &tree->leaves[i];
+		const char *name = tree->strings[tree->nodes[leaf->node].name];
+
+		if (!is_of_gpu(of, leaf))
+			continue;
+		if (strcmp(name, REPORT_PATHS_NOT_ON_CPU) == 0)
+			reason->off_cpu_ns += leaf->ns;
+		else if (strcmp(name, REPORT_PATHS_NO_SAMPLE) != 0)
+			known_ns += leaf->ns;
+	}
+	known_ns += reason->off_cpu_ns + reason->pause_ns;
+	if (of->row->busy->idle_ns > known_ns)
+		reason->unseen_ns = of->row->busy->idle_ns - known_ns;
 }
 
 /* Names that loaders of PyTorch, TensorFlow and of people's own have. */
@@ -124,6 +147,7 @@ int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 		return result;
 	reason->pause_ns = pause_ns_of(&of);
 	reason->is_recorded = lines.ns > 0 || reason->pause_ns > 0;
+	look_at_unknown(&of, reason);
 	const double idle_ns = (double)(row->busy->idle_ns - reason->pause_ns);
 	if (lines.nr_lines && (double)lines.lines[0].ns >= IDLE_CAUSE_SHARE * idle_ns) {
 		reason->line = lines.lines[0].name;

@@ -23,8 +23,6 @@
 #define CAPTURED_AT   "[captured at]"
 #define NO_CALL_CUPTI "[CUPTI]"          /* overhead without a known call */
 #define NO_CALL_UM    "[unified memory]" /* work that the driver started itself */
-#define SHORT_GAPS    "[gaps below 10 us]"
-#define NOT_ON_CPU    "[not on a CPU]" /* and in no recorded wait */
 
 #define BACKWARD_TEXT_MAX 256u
 
@@ -421,9 +419,9 @@ static int find_idle(struct report_paths *paths, const struct fold_key *key, uin
 	if (cause == IDLE_UNKNOWN)
 		return add_text(paths, REPORT_NODE_ROOT, REPORT_PATHS_NO_SAMPLE, node);
 	if (cause == IDLE_SHORT)
-		return add_text(paths, REPORT_NODE_ROOT, SHORT_GAPS, node);
+		return add_text(paths, REPORT_NODE_ROOT, REPORT_PATHS_SHORT_GAPS, node);
 	if (cause == IDLE_NOT_ON_CPU)
-		return add_text(paths, REPORT_NODE_ROOT, NOT_ON_CPU, node);
+		return add_text(paths, REPORT_NODE_ROOT, REPORT_PATHS_NOT_ON_CPU, node);
 	sample.kind = (uint8_t)(REPORT_KIND_HOST + cause);
 	sample.copy_kind = 0;
 	int error = report_paths_find(paths, &sample, node);

@@ -17,7 +17,11 @@
 #include "report/frames/backward_path.h"
 #include "report/frames/frame_class.h"
 
-#define REPORT_PATHS_NO_SAMPLE "[unknown]" /* the host of an idle GPU, of which there is no sample */
+/* The host of an idle GPU: there is no sample of it; the thread was in no sample, and in no recorded wait; the gaps are
+ * too short for samples. */
+#define REPORT_PATHS_NO_SAMPLE  "[unknown]"
+#define REPORT_PATHS_NOT_ON_CPU "[not on a CPU]"
+#define REPORT_PATHS_SHORT_GAPS "[gaps below 10 us]"
 
 struct report_paths;
 
