@@ -99,7 +99,7 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 
 	shown.view = (struct steps_view){
 		.profile = profile,
-		.names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_OFF),
+		.names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON),
 		.rows = rows,
 		.sums = &sums,
 		.findings = &findings,

@@ -30,29 +30,37 @@ bool host_lines_is_own(const char *name)
 	       !begins(name, "nccl") && !begins(name, "pnccl") && !is_of_system(name);
 }
 
-static bool is_own(const struct report_tree *tree, uint32_t name)
+bool host_lines_take(struct host_frame *frame, uint32_t node, const char *name)
 {
-	return !(tree->frameworks && tree->frameworks[name]) &&
-	       host_lines_is_own(tree->strings[name]);
+	if (frame->has_line)
+		return false;
+	if (!host_lines_is_own(name))
+		return true;
+	frame->has_line = source_name_has_line(name);
+	if (frame->has_line || !frame->is_found)
+		frame->node = node;
+	frame->is_found = true;
+	return !frame->has_line;
 }
 
-/* Returns the program's own frame on the path of a node, from this one outward: the first that has a line, else the
- * first. REPORT_NODE_ROOT: there is none. */
+static bool is_frameworks(const struct report_tree *tree, uint32_t name)
+{
+	return tree->frameworks && tree->frameworks[name];
+}
+
+/* Returns the program's own frame on the path of a node, from this one outward. REPORT_NODE_ROOT: there is none. */
 static uint32_t own_node(const struct report_tree *tree, uint32_t node)
 {
-	uint32_t first = REPORT_NODE_ROOT;
+	struct host_frame frame = {.node = REPORT_NODE_ROOT};
 
 	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent) {
 		const uint32_t name = tree->nodes[node].name;
 
-		if (!is_own(tree, name))
-			continue;
-		if (source_name_has_line(tree->strings[name]))
-			return node;
-		if (first == REPORT_NODE_ROOT)
-			first = node;
+		if (!is_frameworks(tree, name) &&
+		    !host_lines_take(&frame, node, tree->strings[name]))
+			break;
 	}
-	return first;
+	return frame.node;
 }
 
 static uint32_t name_at(const struct report_tree *tree, uint32_t node)
@@ -142,7 +150,7 @@ static int callers_init(struct host_callers *callers, const struct report_tree *
 	if (!owns)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < tree->nr_strings; i++)
-		owns[i] = is_own(tree, i);
+		owns[i] = !is_frameworks(tree, i) && host_lines_is_own(tree->strings[i]);
 	int error = host_callers_init(callers, tree, plane, owns, wanted, context);
 	free(owns);
 	return error;

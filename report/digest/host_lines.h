@@ -33,6 +33,16 @@ struct host_lines {
 /* Returns whether a frame that is no framework's may be the program's own, by its name. */
 bool host_lines_is_own(const char *name);
 
+/* The program's own frame of a stack, as far as its frames were taken from the inside outward: the first that has a
+ * line, else the first. Zeroed: none is known. */
+struct host_frame {
+	uint32_t node;
+	bool is_found, has_line;
+};
+
+/* Takes the next frame outward, which is no framework's. Returns whether frames further outward may change it. */
+bool host_lines_take(struct host_frame *frame, uint32_t node, const char *name);
+
 /* Returns the string of the program's own frame on the path of a node; 0: there is none. */
 uint32_t host_lines_of(const struct report_tree *tree, uint32_t node);
 

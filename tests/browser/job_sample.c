@@ -94,9 +94,9 @@ static const struct activity {
 	 7680,
 	 8192,
 	 256,
-	 28,
+	 255,
 	 0,
-	 980000000,
+	 16200000000,
 	 0},
 	{{BACKWARD, "torch::autograd::LinearBackward0::apply(variable_list&&)", "cublasLtMatmul",
 	  LAUNCH},
@@ -178,7 +178,7 @@ static const struct activity {
 	 4096,
 	 860000000,
 	 0},
-	{{TOP, "loader.py:__next__:41", "at::native::copy_(at::Tensor&)", "cudaMemcpyAsync"},
+	{{TOP, "loader.py:__next__:41", "at::native::copy_(at::Tensor&)", "cudaMemcpy"},
 	 "HtoD",
 	 REPORT_KIND_MEMCPY,
 	 960,
@@ -186,7 +186,7 @@ static const struct activity {
 	 0,
 	 0,
 	 0,
-	 310000000,
+	 3100000000,
 	 8053063680},
 	{{TOP, "train.py:log:163", "at::native::item(at::Tensor const&)", "cudaMemcpyAsync"},
 	 "DtoH",
@@ -288,7 +288,7 @@ static void add_rank(struct sample *sample, int32_t rank, int32_t nr_ranks)
 					   .peak_after_ns = 12400000000 + (uint64_t)rank * 1000000};
 }
 
-static void add_configs(struct report_statistics *statistics)
+static void add_configs(struct report_statistics *statistics, uint32_t nr_ranks)
 {
 	const struct device_limits limits = {.compute_major = 9,
 					     .multiprocessors = 132,
@@ -323,8 +323,8 @@ static void add_configs(struct report_statistics *statistics)
 				  .block_z = 1,
 				  .registers = activities[i].registers,
 				  .dynamic_shared_bytes = activities[i].shared_bytes},
-			.count = activities[i].count,
-			.total_ns = activities[i].ns,
+			.count = (uint64_t)activities[i].count * nr_ranks,
+			.total_ns = activities[i].ns * nr_ranks,
 			.min_ns = activities[i].ns / activities[i].count * 9 / 10,
 			.max_ns = activities[i].ns / activities[i].count * 6 / 5};
 		config->has_occupancy = occupancy_of(&limits, &launch, &config->occupancy) == 0;
@@ -347,8 +347,42 @@ static void add_busy(struct report_busy *busy, uint32_t nr_ranks)
 			.whole_device = 1,
 			.stream_name = "",
 			.records = 100000,
-			.busy_ns = 96000000000,
-			.idle_ns = 4000000000 + busy->nr_rows * 10000000ull};
+			.busy_ns = 136000000000,
+			.idle_ns = 60000000000 + busy->nr_rows * 10000000ull};
+	}
+}
+
+/* The idle time of each GPU, in which its rank waits for a batch; 2 s of it are the start. */
+static void add_hosts(struct report_tree *tree, const struct report_busy *busy)
+{
+	enum { ROOT, LOADER, WAIT, NR_NODES };
+	static const char *strings[3 + MAX_RANKS] = {"", "train.py:fetch_batch:30",
+						     "[Off-CPU]futex"};
+	static struct report_node nodes[NR_NODES] = {
+		{.parent = REPORT_NODE_ROOT}, {.parent = ROOT, .name = 1}, {.parent = LOADER, .name = 2}};
+	static struct report_leaf leaves[2 * MAX_RANKS];
+
+	*tree = (struct report_tree){.strings = strings,
+				     .nr_strings = 3 + busy->nr_rows,
+				     .nodes = nodes,
+				     .nr_nodes = NR_NODES,
+				     .leaves = leaves,
+				     .nr_leaves = 2 * busy->nr_rows};
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		const uint64_t pause_ns = 2000000000;
+
+		strings[3 + i] = busy->rows[i].host;
+		leaves[2 * i] = (struct report_leaf){.node = WAIT,
+						     .host = 3 + i,
+						     .gpu = busy->rows[i].gpu,
+						     .rank = (int32_t)i,
+						     .kind = REPORT_KIND_IDLE,
+						     .count = 480,
+						     .ns = busy->rows[i].idle_ns - pause_ns};
+		leaves[2 * i + 1] = leaves[2 * i];
+		leaves[2 * i + 1].is_pause = true;
+		leaves[2 * i + 1].count = 1;
+		leaves[2 * i + 1].ns = pause_ns;
 	}
 }
 
@@ -418,47 +452,10 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	static struct report_statistics statistics;
 	static struct report_busy busy;
 	static struct report_collectives collectives;
-	static struct finding all[] = {
-		{
-			.kind = "short_kernels",
-			.text = (char *)"12 % of GPU time is in kernels under 5 us: launch-bound",
-			.evidence = (char *)"2,400,000 kernels, 1.9 us on average; below "
-					    "<b>5 %</b> is usual",
-			.cure = "CUDA graphs, or fusing (torch.compile), would help",
-			.share = 0.12,
-			.threshold = 0.05,
-			.plane = REPORT_PLANE_GPU,
-			.line = (char *)"llama.py:mlp:162 > at::native::silu(at::Tensor const&)",
-			.rank = REPORT_RANK_NONE,
-			.gpu = REPORT_GPU_NONE,
-		},
-		{
-			.kind = "low_occupancy",
-			.text = (char *)"triton_poi_fused_mul_silu_3, 11 % of kernel time, fills "
-					"at most 12.5 % of a multiprocessor's warps",
-			.evidence = (char *)"7,680 launches",
-			.cure = "fewer registers",
-			.share = 0.125,
-			.threshold = 0.25,
-			.plane = REPORT_PLANE_GPU,
-			.kernel = (char *)"triton_poi_fused_mul_silu_3",
-			.rank = REPORT_RANK_NONE,
-			.gpu = REPORT_GPU_NONE,
-		},
-		{
-			.kind = "idle_gpus",
-			.text = (char *)"8 of 8 GPUs are idle 30 to 37 %",
-			.evidence = (char *)"2 s idle, added up; nothing of the host was recorded",
-			.cure = "record the host, too",
-			.share = 0.33,
-			.threshold = 0.2,
-			.plane = REPORT_PLANE_IDLE,
-			.line = (char *)"train.py:fetch_batch:30",
-			.rank = REPORT_RANK_NONE,
-			.gpu = REPORT_GPU_NONE,
-		},
-	};
-	static const struct findings findings = {.findings = all, .nr_findings = 3};
+	static struct gpu_rows gpus;
+	static struct report_tree hosts;
+	static const struct report_ranks ranks; /* as of one rank */
+	static struct findings *findings;
 	static char subtitle[64];
 
 	sample->tree.title = "llama-70b pretrain, job 48213";
@@ -472,14 +469,23 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	sample->tree.launches = sample->tree.matched;
 	sample->tree.pause_ns = (uint64_t)nr_ranks * 2000000000;
 	sample_add_notice(sample, "CPython 3.11.2, PyTorch 2.6.0", (uint32_t)nr_ranks);
-	add_configs(&statistics);
+	add_configs(&statistics, (uint32_t)nr_ranks);
 	add_busy(&busy, (uint32_t)nr_ranks);
 	add_collectives(&collectives, (uint32_t)nr_ranks);
 	statistics.marked_steps = 480;
 	sample->options.statistics = &statistics;
 	sample->options.busy = &busy;
 	sample->options.collectives = &collectives;
-	sample->options.findings = &findings;
+	add_hosts(&hosts, &busy);
+	if (gpu_rows_init(&gpus, &busy, NULL) ||
+	    findings_create(&(const struct findings_input){.work = &sample->tree,
+							   .hosts = &hosts,
+							   .gpus = &gpus,
+							   .ranks = &ranks,
+							   .statistics = &statistics},
+			    &findings))
+		abort();
+	sample->options.findings = findings;
 	if (nr_ranks > LATE_RANK) {
 		add_straggler(&straggler, (uint32_t)nr_ranks);
 		sample->options.straggler = &straggler;
@@ -532,8 +538,10 @@ void job_sample_diff(struct sample *sample)
 	sample->options = (struct html_options){.diff = &diff,
 						.unit = "step",
 						.units = 3840,
-						.step = "the run takes 221.300 ms a step instead "
-							"of 216.100 ms (+2.41 %): +4.422 ms in "
-							"kernels, +778.000 us idle on GPU 0",
+						.step = "the run takes 404.200 ms a step instead "
+							"of 410.600 ms (-1.56 %): +5.720 ms in "
+							"kernels, -12.900 ms in copies, NCCL and "
+							"by overlap, +780.000 us idle on the "
+							"average GPU",
 						.subtitle = "prof-1207 against prof-1203"};
 }

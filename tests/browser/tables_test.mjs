@@ -18,7 +18,7 @@ async function sortBy(page, label) {
 test("a tab is there if it has data", async () => {
 	const job = await open("job8"), training = await open("training"), planes = await open("planes"), empty = await open("empty");
 
-	assert.deepEqual(await tabs(job), ["flame", "findings", "kernels", "lines", "ranks", "collectives", "memory", "notes"]);
+	assert.deepEqual(await tabs(job), ["flame", "findings", "kernels", "lines", "steps", "ranks", "collectives", "memory", "notes"]);
 	assert.deepEqual(await tabs(training), ["flame", "kernels", "lines", "ranks"]);
 	assert.deepEqual(await tabs(planes), ["flame", "findings", "kernels", "lines"]);
 	assert.deepEqual(await tabs(empty), ["flame", "notes"]);
@@ -32,11 +32,10 @@ test("findings say what somebody should change", async () => {
 	assert.equal(await page.value("document.querySelector('#tab-findings b').textContent"), "3");
 	await openTab(page, "findings");
 	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings li:first-child :is(b, dt, dd, button)')].map((line) => line.textContent)"), [
-		"12 % of GPU time is in kernels under 5 us: launch-bound",
-		"Evidence", "2,400,000 kernels, 1.9 us on average; below <b>5 %</b> is usual",
-		"Threshold", "5 %",
-		"Cure", "CUDA graphs, or fusing (torch.compile), would help",
-		"Show llama.py:mlp:162",
+		"8 of 8 GPUs are idle 30 %: each process waits in its loader (train.py:fetch_batch:30)",
+		"Evidence", "464.280 s idle, added up, 100 % of it there; without pauses of 16.000 s",
+		"Threshold", "20 %",
+		"Cure", "more loader workers, prefetching (prefetch_factor), or a faster place for the data",
 	]);
 	await shoot(page, "findings");
 	await finish(page);
@@ -51,12 +50,12 @@ test("a finding leads to its line or its kernel, also by the keyboard", async ()
 	};
 
 	assert.deepEqual(await page.value("[...document.querySelectorAll('.findings button')].map((button) => button.textContent)"),
-		["Show llama.py:mlp:162", "Show triton_poi_fused_mul_silu_3"]);
-	assert.equal(await page.value("document.querySelector('.findings li:nth-child(3) small').textContent"),
+		["Show triton_poi_fused_mul_silu_3", "Show loader.py:__next__:41"]);
+	assert.equal(await page.value("document.querySelector('.findings li:first-child small').textContent"),
 		"This page lacks its stacks: flamegrid report PROFILE --planes gpu,idle -f html -o FILE");
-	await page.value("document.querySelector('.findings li:first-child button').focus()");
+	await page.value("document.querySelector('.findings li:nth-child(3) button').focus()");
 	await press(page, "Enter", { text: "\r" });
-	assert.deepEqual(await shown(), { tab: "flame", sandwich: "llama.py:mlp:162", only: {}, hasTime: true });
+	assert.deepEqual(await shown(), { tab: "flame", sandwich: "loader.py:__next__:41", only: {}, hasTime: true });
 	await openTab(page, "findings");
 	await clickElement(page, ".findings li:nth-child(2) button");
 	await settled(page);
@@ -124,7 +123,7 @@ test("lines have what they launched themselves, and what is below them", async (
 	assert.equal(rows["train.py:main:187"][1], "0 ns");
 	assert.equal(rows["train.py:main:187"][2], await page.value(`(() => {
 		const time = Number(flamegrid.find("train.py:main:187").time) / 1e9;
-		return time.toFixed(1) + " s";
+		return time < 1000 ? time.toFixed(1) + " s" : time.toFixed(0).replace(/(\\d{3})$/, ",$1") + " s";
 	})()`));
 	assert.equal(rows["llama.py:attention:118"][1], rows["llama.py:attention:118"][2]);
 	assert.equal((await column(page, 0))[0], "train.py:train_step:88"); // autograd's work has no nearer line
@@ -214,7 +213,7 @@ test("what to change stands above the tabs, and leads to its reasons", async () 
 	const advice = await page.value("Array.from(document.querySelectorAll('#advice button'), (button) => button.textContent)");
 
 	assert.match(advice[0], /^late: rank 5 on node01 \(without it up to 4\.800 s less/);
-	assert.equal(advice[1], "12 % of GPU time is in kernels under 5 us: launch-bound");
+	assert.equal(advice[1], "8 of 8 GPUs are idle 30 %: each process waits in its loader (train.py:fetch_batch:30)");
 	await clickElement(page, "#advice button:first-child");
 	assert.equal((await state(page)).tab, "ranks");
 	await clickElement(page, "#advice button:last-child");
@@ -266,11 +265,11 @@ test("a difference lists what changed most, absolute, relative and by step", asy
 
 	assert.deepEqual(await tabs(page), ["flame", "changes"]);
 	assert.equal(await page.value("document.getElementById('split').hidden"), false);
-	assert.match(await text(page, "advice"), /^the run takes 221\.300 ms a step/);
+	assert.match(await text(page, "advice"), /^the run takes 404\.200 ms a step/);
 	await clickElement(page, "#advice button");
 	assert.equal((await state(page)).tab, "changes");
 	assert.equal(await page.value("document.querySelector('#table .lead').textContent"),
-		"The run takes 221.300 ms a step instead of 216.100 ms (+2.41 %): +4.422 ms in kernels, +778.000 us idle on GPU 0.");
+		"The run takes 404.200 ms a step instead of 410.600 ms (-1.56 %): +5.720 ms in kernels, -12.900 ms in copies, NCCL and by overlap, +780.000 us idle on the average GPU.");
 	const rows = await rowsOf(page), row = (name) => rows.find(([label]) => label.includes(name));
 	assert.match(row("flash_fwd").join("|"), /^flash::flash_fwd_kernel<.*\|\+[\d.]+ s\|new\|0 ns\|[\d.]+ s\|0 ns\|[\d.]+ ms\|new$/);
 	assert.match(row("flash_bwd").join("|"), /\|−[\d.]+ s\|gone\|[\d.]+ s\|0 ns\|[\d.]+ ms\|0 ns\|gone$/);
@@ -308,6 +307,26 @@ test("steps have their table, if the profile has kinds of steps", async () => {
 	assert.deepEqual(await tabs(page), ["flame", "kernels", "lines", "steps"]);
 	await openTab(page, "steps");
 	assert.deepEqual(await rowsOf(page), [["[step] prefill", "60.00 %", "6.000 µs", "2"], ["[step] decode", "40.00 %", "4.000 µs", "2"]]);
+	await finish(page);
+});
+
+test("marked steps are told by what one of them consists of", async () => {
+	const page = await open("job8", { hash: "#tab=steps" });
+	const rows = Object.fromEntries((await rowsOf(page)).map(([label, ...rest]) => [label, rest]));
+
+	assert.match(await text(page, "table"), /^480 steps, 404\.2 ms each, on average\./);
+	assert.deepEqual(rows["idle GPU"], ["29.91 %", "120.9 ms", "–"]); // 58.035 s without the pause, in 480 steps
+	assert.deepEqual(rows["GEMM, convolution"].slice(1), ["142.6 ms", "128"]);
+	await shoot(page, "steps");
+	await finish(page);
+});
+
+test("of one rank the same steps are told", async () => {
+	const page = await open("job8", { hash: "#tab=steps&rank=3" });
+	const rows = Object.fromEntries((await rowsOf(page)).map(([label, ...rest]) => [label, rest]));
+
+	assert.equal(rows["idle GPU"], undefined);
+	assert.equal(rows["GEMM, convolution"][2], "128");
 	await finish(page);
 });
 

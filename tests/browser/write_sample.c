@@ -331,7 +331,7 @@ static void fill_planes(struct sample *sample)
 	static struct finding finding = {
 		.kind = "pageable_copies",
 		.text = (char *)"copies in main block although they are asynchronous",
-		.evidence = (char *)"2 waits",
+		.evidence = (char *)"2 waits, <b>bold</b> by name",
 		.cure = "pin the host's memory",
 		.threshold = 0.01,
 		.plane = REPORT_PLANE_SYNC,

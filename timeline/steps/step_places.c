@@ -38,11 +38,20 @@ static const char *name_of(const struct finder *finder, uint32_t node)
 	return report_names_get(finder->names, report_paths_node(finder->paths, node)->name);
 }
 
+/* Returns the program's own frame on the path of a node (host_lines.h). REPORT_NODE_ROOT: there is none. */
+static uint32_t own_node(const struct finder *finder, uint32_t node)
+{
+	struct host_frame frame = {.node = REPORT_NODE_ROOT};
+
+	while (node != REPORT_NODE_ROOT && host_lines_take(&frame, node, name_of(finder, node)))
+		node = report_paths_node(finder->paths, node)->parent;
+	return frame.node;
+}
+
 /* 0: there is none. */
 static uint32_t innermost(const struct finder *finder, uint32_t node)
 {
-	while (node != REPORT_NODE_ROOT && !host_lines_is_own(name_of(finder, node)))
-		node = report_paths_node(finder->paths, node)->parent;
+	node = own_node(finder, node);
 	return node == REPORT_NODE_ROOT ? 0 : report_paths_node(finder->paths, node)->name;
 }
 
@@ -138,21 +147,33 @@ static uint32_t depth_of(const struct finder *finder, uint32_t node)
 	return depth;
 }
 
+static uint64_t time_below(const struct gap *gap, uint32_t node)
+{
+	for (uint32_t i = 0; i < gap->nr_nodes; i++)
+		if (gap->nodes[i].node == node)
+			return gap->nodes[i].ns;
+	return 0;
+}
+
+/* Takes the program's own frame on the path of the innermost frame that has half of the gap. */
 static void choose(const struct finder *finder, struct gap *gap)
 {
 	const uint64_t half_ns = (gap->row->gap.end_ns - gap->row->gap.begin_ns) / 2;
-	uint32_t deepest = 0;
+	uint32_t deepest = 0, within = REPORT_NODE_ROOT;
 
 	for (uint32_t i = 0; i < gap->nr_nodes; i++) {
-		const struct node_time *time = &gap->nodes[i];
+		const uint32_t node = gap->nodes[i].node;
 
-		if (time->ns < half_ns || !host_lines_is_own(name_of(finder, time->node)) ||
-		    depth_of(finder, time->node) <= deepest)
+		if (gap->nodes[i].ns < half_ns || depth_of(finder, node) <= deepest)
 			continue;
-		deepest = depth_of(finder, time->node);
-		gap->place->within = report_paths_node(finder->paths, time->node)->name;
-		gap->place->within_ns = time->ns;
+		deepest = depth_of(finder, node);
+		within = node;
 	}
+	within = own_node(finder, within);
+	if (within == REPORT_NODE_ROOT)
+		return;
+	gap->place->within = report_paths_node(finder->paths, within)->name;
+	gap->place->within_ns = time_below(gap, within);
 }
 
 static int read_samples(struct finder *finder, const char *store_path)

@@ -11,8 +11,9 @@
 #define STEP_PLACES_MAX 64u /* of the slowest steps: samples are looked for in these alone */
 
 struct step_place {
-	uint32_t before, after; /* texts of functions; 0: not known, or the step has no gap */
-	uint32_t within;    /* the innermost function with half of the gap or more; 0: not known */
+	/* Texts of the program's own frames (host_lines.h); 0: not known, or the step has no gap */
+	uint32_t before, after;
+	uint32_t within;    /* that of the innermost frame with half of the gap or more; 0: not known */
 	uint64_t within_ns; /* its samples and waits */
 };
 

@@ -5,6 +5,7 @@
 
 #include "aggregator/profile/roster.h"
 #include "report/model/report_summary.h"
+#include "report/names/source_name.h"
 #include "report/names/text_line.h"
 
 #define TIME_SIZE 32u
@@ -20,13 +21,14 @@ static void append_rank(const struct steps_view *view, uint32_t sum, char *line,
 		text_line_append(line, size, "process %" PRIu32, process->identity.pid);
 }
 
-/* "save_state()" */
+/* "save_state()", "train.py:save:12" */
 static void append_function(const struct steps_view *view, const char *before, uint32_t text,
 			    char *line, size_t size)
 {
 	const char *name = report_names_get(view->names, text);
 
-	text_line_append(line, size, "%s%s%s", before, name, strchr(name, '(') ? "" : "()");
+	text_line_append(line, size, "%s%s%s", before, name,
+			 strchr(name, '(') || source_name_has_line(name) ? "" : "()");
 }
 
 static void append_place(const struct steps_view *view, const struct step_place *place, char *line,

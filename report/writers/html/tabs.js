@@ -9,7 +9,7 @@ const TABS = [
 	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
 	{ word: "kernels", label: "Kernels", has: () => hasGpuWork(), make: makeKernels },
 	{ word: "lines", label: "Lines", has: () => profile.lineClass && hasGpuWork(), make: makeLines },
-	{ word: "steps", label: "Steps", has: () => profile.steps, make: makeSteps },
+	{ word: "steps", label: "Steps", has: () => (profile.steps || profile.marked_steps) && hasGpuWork(), make: makeSteps },
 	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },
 	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },
 	{ word: "memory", label: "Memory", has: () => profile.memory?.length > 0, make: makeMemory },
@@ -182,6 +182,46 @@ function makeLines() {
 // ---- Steps, collectives, memory ----
 
 function makeSteps() {
+	return [...(profile.marked_steps ? makeMarkedSteps() : []), ...(profile.steps ? [makeStepKinds()] : [])];
+}
+
+// What the average step of one GPU consists of. A profile has sums alone: single steps are in the timeline.
+function makeMarkedSteps() {
+	const { count, mean_ns: mean } = profile.marked_steps, rows = new Map(), gpus = new Set();
+
+	eachLeaf("gpu", (leaf, ns) => {
+		const word = classOfLeaf(profile, leaf), row = rows.get(word) ?? { label: CLASS_LABELS[word], word, ns: 0, count: 0 };
+		const { host, gpu } = profile.rows[profile.leafRow[leaf]];
+
+		gpus.add(`${host} ${gpu}`);
+		row.ns += ns;
+		row.count += countOf(leaf);
+		rows.set(word, row);
+	});
+	const isWhole = Object.keys(choice.only).length === 0, all = [...rows.values()];
+	const steps = count * ((isWhole && profile.devices?.length) || gpus.size || 1);
+	const idle = sumOfDevices("idle_ns") - Number(profile.pauseNs);
+
+	for (const row of all)
+		Object.assign(row, { ns: row.ns / steps, count: row.count / steps });
+	if (mean && isWhole && idle > 0)
+		all.push({ label: CLASS_LABELS.idle, word: "idle", ns: idle / profile.devices.length / count, count: -1 });
+	return [element("p", `${grouped(count)} steps${mean ? `, ${timeText(mean)} each` : ""}, on average. How long single steps took, and why, ` +
+		"says flamegrid timeline --steps, of runs with --timeline."),
+	makeTable("What one step of a GPU consists of. Work that runs at once counts for each class, so that the sum may exceed the step.", [
+		{ ...textColumn("Class", ({ label }) => label), fill: ({ word, label }, cell) => {
+			const swatch = element("i", undefined, "swatch");
+
+			swatch.dataset.class = word;
+			cell.append(swatch, label);
+		} },
+		shareColumn("Share of a step", ({ ns }) => ns, mean ?? all.reduce((sum, { ns }) => sum + ns, 0)),
+		timeColumn("Time in a step", ({ ns }) => ns),
+		{ ...countColumn("Count in a step", ({ count: of }) => of), text: ({ count: of }) => of < 0 ? "–" : +of.toPrecision(4) },
+	], all, 2)];
+}
+
+function makeStepKinds() {
 	const rows = new Map();
 	let all = 0;
 
@@ -193,9 +233,9 @@ function makeSteps() {
 		all += ns;
 		rows.set(kind, row);
 	});
-	return [makeTable("GPU work by kind of step.", [textColumn("Step", ({ kind }) => visibleText(kind)),
+	return makeTable("GPU work by kind of step.", [textColumn("Step", ({ kind }) => visibleText(kind)),
 		shareColumn("Share", ({ ns }) => ns, all), timeColumn("Time", ({ ns }) => ns), countColumn("Count", ({ count }) => count)],
-	[...rows.values()], 1)];
+	[...rows.values()], 1);
 }
 
 function makeCollectives() {
