@@ -220,7 +220,7 @@ static bool is_page_fault(const struct look *look, uint32_t node)
 	return false;
 }
 
-/* "[GPU?_Kernel]gemm" is called gemm, and "[Off-CPU]futex" futex. Idle time is called by the frame above the leaf. */
+/* "[GPU_Kernel]gemm" is called gemm, and "[Off-CPU]futex" futex. Idle time is called by the frame above the leaf. */
 static char *name_what(const struct look *look, uint32_t node)
 {
 	uint32_t leaf = find_leaf(look, node);

@@ -259,7 +259,7 @@ static int add(struct straggler_work *work, const struct fold_key *key, double n
 		return -EPROTO;
 	int error = report_paths_find(work->paths, key, &leaf.node);
 	if (!error)
-		error = report_names_leaf(work->names, key, REPORT_GPU_NONE, &leaf.name);
+		error = report_names_leaf(work->names, key, REPORT_GPU_ANY, &leaf.name);
 	if (!error)
 		error = find_sort(work, plane, &leaf, &row.sort);
 	if (row.party == 0)

@@ -35,17 +35,12 @@ struct builder {
 
 /* ---- items */
 
-/* Turns "[GPU?_Kernel]gemm" into "gemm", and "[GPU?_Memcpy]HtoD" into "[GPU_Memcpy]HtoD". */
+/* Turns "[GPU_Kernel]gemm" into "gemm"; "[GPU_Memcpy]HtoD" stays. */
 static char *item_name(const char *leaf, bool is_kernel)
 {
 	const char *end = strchr(leaf, ']');
-	char *name;
 
-	if (is_kernel && end && end[1])
-		return strdup(end + 1);
-	if (strncmp(leaf, "[GPU?", 5) != 0)
-		return strdup(leaf);
-	return asprintf(&name, "[GPU%s", leaf + 5) < 0 ? NULL : name;
+	return strdup(is_kernel && end && end[1] ? end + 1 : leaf);
 }
 
 static int add_item(struct builder *builder, const char *leaf, const struct fold_key *key,
@@ -81,7 +76,7 @@ static int find_item(void *context, const struct fold_key *of, uint32_t *item)
 	key.name_id = of->name_id;
 	key.kind = of->kind;
 	key.copy_kind = of->copy_kind;
-	int error = report_names_leaf(builder->names, &key, REPORT_GPU_NONE, &text);
+	int error = report_names_leaf(builder->names, &key, REPORT_GPU_ANY, &text);
 	if (!error && text >= builder->nr_texts) {
 		uint32_t had = builder->nr_texts, room = had;
 

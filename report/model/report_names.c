@@ -413,7 +413,9 @@ static int make_leaf(struct report_names *names, const struct fold_key *key, int
 	error = leaf_text(names, key, &text);
 	if (error)
 		return error;
-	if (gpu != REPORT_GPU_NONE)
+	if (gpu == REPORT_GPU_ANY)
+		*number = '\0';
+	else if (gpu != REPORT_GPU_NONE)
 		snprintf(number, sizeof(number), "%" PRId32, gpu);
 	if (key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE)
 		return memory_leaf(names, key->copy_kind, number, index);

@@ -18,6 +18,7 @@
 #define REPORT_DEPTH_MAX 20480u /* no path is deeper */
 #define REPORT_RANK_NONE (-1)
 #define REPORT_GPU_NONE  (-1)
+#define REPORT_GPU_ANY   (-3) /* of names alone: whichever GPU it is */
 
 /* One frame under its parent. Children follow their parents: nodes[i].parent < i for i > 0. */
 struct report_node {

@@ -512,7 +512,7 @@ static void every_format_says_who_and_why(void **state)
 			       "\"cause\":\"slower GPU kernels (gemm, train.py:forward)\","
 			       "\"plane\":\"gpu\",\"function\":\"train.py:forward\",\"what\":"
 			       "\"gemm\",\"stack\":\"train.py:main;train.py:forward;"
-			       "cudaLaunchKernel;[GPU?_Kernel]gemm\",\"excess_ns\":9000000,"));
+			       "cudaLaunchKernel;[GPU_Kernel]gemm\",\"excess_ns\":9000000,"));
 	free(text);
 	report_tree_destroy(tree);
 	profile_destroy(profile);
