@@ -133,14 +133,17 @@ static void say_result(const struct timeline *timeline, const struct shown *show
 	char ranges[64] = "", calls[64] = "";
 
 	if (counts->ranges)
-		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " ranges and steps", counts->ranges);
+		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " %s", counts->ranges,
+			 counts->ranges == 1 ? "range or step" : "ranges and steps");
 	if (shown->calls.nr_calls)
-		snprintf(calls, sizeof(calls), ", %" PRIu32 " calls of NCCL",
-			 shown->calls.nr_calls);
-	log_notice("%" PRIu32 " launches and %" PRIu32 " pieces of GPU work of %" PRIu32
-		   " process%s, %" PRIu32 " flows%s%s; %.1f bytes an event in %s",
-		   events->nr_launches, events->nr_work, events->nr_ranks,
-		   events->nr_ranks == 1 ? "" : "es", events->nr_flows, ranges, calls,
+		snprintf(calls, sizeof(calls), ", %" PRIu32 " call%s of NCCL",
+			 shown->calls.nr_calls, shown->calls.nr_calls == 1 ? "" : "s");
+	log_notice("%" PRIu32 " launch%s and %" PRIu32 " piece%s of GPU work of %" PRIu32
+		   " process%s, %" PRIu32 " flow%s%s%s; %.1f bytes an event in %s",
+		   events->nr_launches, events->nr_launches == 1 ? "" : "es", events->nr_work,
+		   events->nr_work == 1 ? "" : "s", events->nr_ranks,
+		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
+		   events->nr_flows == 1 ? "" : "s", ranges, calls,
 		   nr_events && size > 0 ? (double)size / (double)nr_events : 0.0,
 		   name_of(timeline->output_path));
 	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64

@@ -29,6 +29,7 @@
 #include "base/error_text.h"
 
 #define TITLE_MAX 4096u
+#define OTHERS    " and others" /* behind a title: there were several */
 
 struct merging {
 	struct merge_source *sources; /* owns; those that are given, or what is whole of them */
@@ -47,6 +48,7 @@ struct merging {
 	struct merge_timeline timeline;
 	char *reason;          /* why the first one is; owns */
 	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
+	bool has_others;
 	char **error;
 };
 
@@ -162,7 +164,14 @@ static int take_title(struct merging *merging, struct database *database)
 	int error = database_query_text(database,
 					"SELECT CAST(value AS BLOB) FROM meta WHERE key = 'title'",
 					title, sizeof(title));
+	const size_t size = strlen(title), of_others = strlen(OTHERS);
+	const bool is_of_others = size > of_others && !strcmp(title + size - of_others, OTHERS);
 
+	if (is_of_others)
+		title[size - of_others] = '\0';
+	if (!error && *title)
+		merging->has_others |=
+			is_of_others || (*merging->title && strcmp(title, merging->title));
 	if (!error && *title && (!*merging->title || strcmp(title, merging->title) < 0))
 		memcpy(merging->title, title, sizeof(title));
 	return error;
@@ -343,8 +352,13 @@ static int copy_profile(struct merging *merging, uint32_t profile,
 
 static int write_title(const struct merging *merging, struct database *database)
 {
-	struct database_value value = database_bytes(merging->title, strlen(merging->title));
+	char title[TITLE_MAX + sizeof(OTHERS)];
 	struct statement *statement;
+
+	strcpy(title, merging->title);
+	if (merging->has_others)
+		strcat(title, OTHERS);
+	struct database_value value = database_bytes(title, strlen(title));
 	int error = statement_create(
 		database, "INSERT INTO meta VALUES ('title', CAST(?1 AS TEXT))", &statement);
 

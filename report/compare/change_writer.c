@@ -147,6 +147,44 @@ static void write_scale(FILE *out, const struct run_scale *scale)
 		scale->unit == RUN_LAUNCHES ? "es" : "s");
 }
 
+/* Returns whether nothing is to be seen of a change. */
+static bool is_alike(const struct change_report *report, const struct change_row *row)
+{
+	return fabs(change_of(report, row)) < 0.5 &&
+	       fabs((double)row->before.count * report->scale.factor - (double)row->after.count) <
+		       0.5;
+}
+
+/* Adds the rows of a table that differ. Returns how many there are. */
+static uint32_t add_rows(struct text_table *table, const struct change_report *report,
+			 uint32_t most)
+{
+	const struct change_table *changes = report->table;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < changes->nr_rows; i++)
+		if (!is_alike(report, &changes->rows[i]) && nr++ < most)
+			add_row(table, report, &changes->rows[i]);
+	return nr;
+}
+
+/* Says what the table leaves out. */
+static void write_left_out(FILE *out, const struct change_report *report, bool is_wide,
+			   uint32_t nr_differ, uint32_t most)
+{
+	const uint32_t nr_alike = report->table->nr_rows - nr_differ;
+	const char *indent = is_wide ? "                                     " : "";
+
+	if (nr_differ > most)
+		fprintf(out, "%s%" PRIu32 " more rows (--top)\n", indent, nr_differ - most);
+	if (nr_differ && nr_alike)
+		fprintf(out, "%s%" PRIu32 " row%s without a difference\n", indent, nr_alike,
+			nr_alike == 1 ? "" : "s");
+	else if (!nr_differ)
+		fprintf(out, "no difference: %" PRIu32 " row%s\n", nr_alike,
+			nr_alike == 1 ? "" : "s");
+}
+
 /* Lists the rows of which only one side has something. */
 static void write_list(FILE *out, const struct change_report *report, bool after, uint32_t top)
 {
@@ -188,13 +226,9 @@ int change_writer_table(FILE *out, const struct change_report *report, const str
 	fputc('\n', out);
 	begin_rows(&rows, out, report, form, headings);
 	add_row(&rows, report, &whole);
-	for (uint32_t i = 0; i < table->nr_rows && i < most; i++)
-		add_row(&rows, report, &table->rows[i]);
+	const uint32_t nr_differ = add_rows(&rows, report, most);
 	int result = text_table_end(&rows);
-	if (table->nr_rows > most)
-		fprintf(out, "%s%" PRIu32 " more rows (--top)\n",
-			form && form->columns ? "" : "                                     ",
-			table->nr_rows - most);
+	write_left_out(out, report, !(form && form->columns), nr_differ, most);
 	write_list(out, report, true, most);
 	write_list(out, report, false, most);
 	return result < 0 ? result : text_file_flush(out);

@@ -35,6 +35,19 @@ const char *report_summary_count(uint64_t count, char *text)
 	return text;
 }
 
+const char *report_summary_share(double part, double whole, char *text)
+{
+	const double percent = report_summary_percent(part, whole);
+
+	if (part < whole && percent >= 99.995)
+		snprintf(text, NUMBER_SIZE, "> 99.99%%");
+	else if (part > 0 && percent < 0.005)
+		snprintf(text, NUMBER_SIZE, "< 0.01%%");
+	else
+		snprintf(text, NUMBER_SIZE, "%.2f%%", percent);
+	return text;
+}
+
 double report_summary_percent(double part, double whole)
 {
 	return whole > 0 ? 100 * part / whole : 0;
@@ -44,20 +57,21 @@ const char *report_summary_time(uint64_t ns, char *text)
 {
 	static const char *const units[] = {"us", "ms", "s"};
 	uint64_t unit_ns = 1000;
-	unsigned int thousandths;
 	int unit = 0;
 
 	if (ns < 1000) {
 		snprintf(text, NUMBER_SIZE, "%" PRIu64 " ns", ns);
 		return text;
 	}
-	while (unit < 2 && ns >= unit_ns * 1000) {
+	/* What rounds to 1,000 of a unit is 1 of the next. */
+	while (unit < 2 && ns >= unit_ns * 1000 - unit_ns / 2000) {
 		unit_ns *= 1000;
 		unit++;
 	}
-	/* The modulo only tells the compiler that there are three digits. */
-	thousandths = (unsigned int)(ns % unit_ns / (unit_ns / 1000)) % 1000;
-	snprintf(text, NUMBER_SIZE, "%" PRIu64 ".%03u %s", ns / unit_ns, thousandths, units[unit]);
+	const uint64_t step_ns = unit_ns / 1000; /* of the last digit */
+	const uint64_t steps = ns / step_ns + (ns % step_ns * 2 >= step_ns && step_ns > 1);
+	snprintf(text, NUMBER_SIZE, "%" PRIu64 ".%03u %s", steps / 1000,
+		 (unsigned int)(steps % 1000), units[unit]);
 	return text;
 }
 

@@ -71,7 +71,12 @@ bool report_summary_has_windows(const struct report_tree *tree);
 /* Returns 100 * part / whole; 0: there is no whole. */
 double report_summary_percent(double part, double whole);
 
-/* Write "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
+/* Writes "12.35%". It is never 100 % of less than all, nor 0 % of something, as in the page. text: 32 bytes at least.
+ * Returns text. */
+const char *report_summary_share(double part, double whole, char *text);
+
+/* Write "1,234,567" and "12.346 s" (ns, us, ms, s as fits), rounded as in the page. text: 32 bytes at least. Return
+ * text. */
 const char *report_summary_count(uint64_t count, char *text);
 const char *report_summary_time(uint64_t ns, char *text);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "row_text.h"
 #include "text_file.h"
@@ -15,12 +16,54 @@ static const struct {
 	{"p99_ns", "p99_first_ns", "p99_last_ns", 990},
 };
 
-uint64_t durations_writer_below(const struct report_group *group, uint32_t per_mille)
+/* Returns the longest launch of a kernel; UINT64_MAX: not of all launches. */
+static uint64_t longest_of(const struct report_group *group,
+			   const struct report_statistics *statistics)
+{
+	uint64_t longest_ns = 0, count = 0;
+
+	for (uint32_t i = 0; i < statistics->nr_configs; i++) {
+		const struct report_config *config = &statistics->configs[i];
+
+		if (strcmp(config->name, group->label) != 0)
+			continue;
+		count += config->count;
+		longest_ns = config->max_ns > longest_ns ? config->max_ns : longest_ns;
+	}
+	return count && count == group->count ? longest_ns : UINT64_MAX;
+}
+
+/* Returns what one duration of a bucket has at most, as all others have the begin of theirs at least. */
+static uint64_t rest_of(const struct report_group *group, const struct duration_bin *list,
+			uint32_t nr, uint32_t bucket)
+{
+	uint64_t least_ns = 0, others_ns;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (__builtin_mul_overflow(duration_bucket_first_ns(list[i].bucket), list[i].count,
+					   &others_ns) ||
+		    __builtin_add_overflow(least_ns, others_ns, &least_ns))
+			return UINT64_MAX;
+	least_ns -= duration_bucket_first_ns(bucket);
+	return group->ns > least_ns ? group->ns - least_ns : UINT64_MAX;
+}
+
+uint64_t durations_writer_below(const struct report_group *group,
+				const struct report_statistics *statistics, uint32_t per_mille)
 {
 	struct duration_bin list[DURATION_BUCKETS];
 	const uint32_t nr = duration_bins_list(&group->durations, list);
 
-	return nr ? duration_bucket_last_ns(duration_list_quantile(list, nr, per_mille)) + 1 : 0;
+	if (!nr)
+		return 0;
+	const uint32_t bucket = duration_list_quantile(list, nr, per_mille);
+	const uint64_t end_ns = duration_bucket_last_ns(bucket) + 1;
+	const uint64_t rest_ns = rest_of(group, list, nr, bucket);
+	const uint64_t most_ns = statistics && group->kind == REPORT_KIND_KERNEL
+					 ? longest_of(group, statistics)
+					 : UINT64_MAX;
+	const uint64_t bound_ns = rest_ns < most_ns ? rest_ns : most_ns;
+	return end_ns < bound_ns ? end_ns : bound_ns;
 }
 
 static void write_buckets(FILE *out, const struct duration_bin *list, uint32_t nr)

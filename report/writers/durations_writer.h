@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "report/model/report_groups.h"
+#include "report/model/report_statistics.h"
 #include "report/model/report_tree.h"
 
 /* Writes the member "durations" of a profile, with a comma behind it. 0 or -ENOMEM: nothing was written. */
@@ -15,7 +16,9 @@ int durations_writer_json(FILE *out, const struct report_tree *tree);
 /* 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
 int durations_writer_csv(FILE *out, const struct report_tree *tree);
 
-/* Returns the first duration above the percentile's bucket; 0: not known. per_mille: 1 to 1000. */
-uint64_t durations_writer_below(const struct report_group *group, uint32_t per_mille);
+/* Returns the first duration above the percentile's bucket, or the maximum if that is less; 0: not known. statistics
+ * (may be NULL) and the sum of the group bound the maximum. per_mille: 1 to 1000. */
+uint64_t durations_writer_below(const struct report_group *group,
+				const struct report_statistics *statistics, uint32_t per_mille);
 
 #endif

@@ -63,6 +63,12 @@ static void write_frame(FILE *out, const char *text)
 	}
 }
 
+/* Returns what stands before a text that a spreadsheet would take for a formula. A sign alone is none. */
+static const char *guard_of(const char *text)
+{
+	return *text && strchr("=+-@\t\r", *text) && text[1] ? "'" : "";
+}
+
 void row_text_string(struct row_text *row, const char *name, const char *text)
 {
 	if (!row_text_field(row, name))
@@ -70,9 +76,9 @@ void row_text_string(struct row_text *row, const char *name, const char *text)
 	if (row->form == ROW_JSON) {
 		json_text_write(row->out, text);
 	} else if (strpbrk(text, ",\"") == NULL) {
-		fputs(text, row->out);
+		fprintf(row->out, "%s%s", guard_of(text), text);
 	} else {
-		fputc('"', row->out);
+		fprintf(row->out, "\"%s", guard_of(text));
 		write_quoted(row->out, text);
 		fputc('"', row->out);
 	}
@@ -119,7 +125,7 @@ void row_text_stack(struct row_text *row, const char *name, const struct report_
 	if (!row_text_field(row, name))
 		return;
 	depth = report_tree_path(nodes, node, chain);
-	fputc('"', row->out);
+	fprintf(row->out, "\"%s", depth > 0 ? guard_of(strings[nodes[chain[depth - 1]].name]) : "");
 	while (depth > 0) {
 		write_frame(row->out, strings[nodes[chain[--depth]].name]);
 		if (depth > 0)

@@ -34,8 +34,8 @@ static void write_call(struct text_table *table, const struct report_call *call,
 	char text[NUMBER_SIZE];
 
 	text_table_cell(table, "%s", report_summary_time(call->total_ns, text));
-	text_table_cell(table, "%.2f%%",
-			sum_ns ? 100.0 * (double)call->total_ns / (double)sum_ns : 0.0);
+	text_table_cell(table, "%s",
+			report_summary_share((double)call->total_ns, (double)sum_ns, text));
 	text_table_cell(table, "%s", report_summary_count(call->count, text));
 	text_table_cell(table, "%s",
 			report_summary_time(call->count ? call->total_ns / call->count : 0, text));

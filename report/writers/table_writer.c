@@ -55,9 +55,11 @@ static void write_more(FILE *out, uint32_t nr, uint32_t top)
 
 /* Writes the end of a percentile's bucket. */
 static void write_below(struct text_table *table, const struct report_group *group,
-			uint32_t per_mille)
+			const struct table_options *options, uint32_t per_mille)
 {
-	const uint64_t below_ns = durations_writer_below(group, per_mille);
+	/* Statistics are of all GPUs and ranks together. */
+	const uint64_t below_ns = durations_writer_below(
+		group, options->by.nr_dimensions ? NULL : options->statistics, per_mille);
 	char text[NUMBER_SIZE];
 
 	text_table_cell(table, "%s", below_ns ? report_summary_time(below_ns, text) : "");
@@ -92,15 +94,15 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 		const struct report_group *group = &groups->groups[i];
 
 		text_table_cell(&table, "%s", report_summary_time(group->ns, text));
-		text_table_cell(&table, "%.2f%%",
-				report_summary_percent((double)group->ns,
-						       (double)plane_ns(tree, group->kind)));
+		text_table_cell(&table, "%s",
+				report_summary_share((double)group->ns,
+						     (double)plane_ns(tree, group->kind), text));
 		text_table_cell(&table, "%s", report_summary_count(group->count, text));
 		text_table_cell(
 			&table, "%s",
 			report_summary_time(group->count ? group->ns / group->count : 0, text));
 		for (uint32_t j = 0; has_durations && j < 2; j++)
-			write_below(&table, group, j ? 990 : 500);
+			write_below(&table, group, options, j ? 990 : 500);
 		text_table_cell(&table, "%s", report_groups_kind(group->kind));
 		if (by->nr_dimensions)
 			text_table_cell(&table, "%s", split_text(tree, by, group, split));
@@ -148,7 +150,7 @@ static void write_part(struct text_table *table, uint64_t ns, uint64_t total_ns,
 	char text[NUMBER_SIZE];
 
 	text_table_cell(table, "%s", report_summary_time(ns, text));
-	text_table_cell(table, "%.2f%%", report_summary_percent((double)ns, (double)total_ns));
+	text_table_cell(table, "%s", report_summary_share((double)ns, (double)total_ns, text));
 	text_table_cell(table, "%s", report_summary_count(count, text));
 	text_table_cell(table, "%s", name);
 }

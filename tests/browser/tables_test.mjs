@@ -185,11 +185,13 @@ test("ranks that differ stand first, and the others are folded", async () => {
 	assert.equal(rows[0][0], "rank 5");
 	assert.match(rows[0][1], /\+15 %$/);
 	assert.equal(rows[1][0], "63 alike (median)");
+	assert.match(rows[1][rows[1].length - 1], /^\d\d %$/); // busy
 	assert.equal(await page.value("document.querySelectorAll('#table > .heat .more').length"), 1);
 	assert.equal(await page.value("document.querySelectorAll('#table > .heat .less').length"), 1);
 	assert.equal(await page.value("document.querySelector('#table summary').textContent"), "ranks that are alike: 0–4, 6–63");
 	await page.value("document.querySelector('#table summary').click()");
 	await page.until("document.querySelectorAll('#table details tbody tr').length === 63");
+	assert.equal(await page.value("document.querySelectorAll('#table details :is(.more, .less)').length"), 0);
 	assert.equal(await page.value("document.querySelector('.strip').getAttribute('role')"), "img");
 	await shoot(page, "ranks");
 	await finish(page);

@@ -48,7 +48,7 @@ function compareUnits(units) {
 	const whole = units.reduce((sum, { all }) => sum + all, 0), words = GPU_CLASSES.filter((word) =>
 		units.reduce((sum, { work }) => sum + (work.get(word) ?? 0), 0) > 0.002 * whole);
 	const median = new Map(words.map((word) => [word, medianOf(units.map(({ work }) => work.get(word) ?? 0))]));
-	const typical = medianOf(units.map(({ all }) => all));
+	const typical = medianOf(units.map(({ all }) => all)), busy = units.map(busyOf).filter((share) => share >= 0);
 
 	for (const unit of units)
 		unit.far = 0;
@@ -62,7 +62,7 @@ function compareUnits(units) {
 				unit.far = Math.max(unit.far, change);
 		});
 	}
-	return { words, median, typical };
+	return { words, median, typical, typicalBusy: busy.length > 0 ? medianOf(busy) : -1 };
 }
 
 // Numbers in a row are a range: 0–3, 5.
@@ -90,8 +90,8 @@ function shadeCell(cell, value, median) {
 	cell.style.setProperty("--far", `${Math.min(70, 18 + 100 * Math.abs(change))}%`);
 }
 
-function heatRow(name, unit, { words, median, typical }, isFolded) {
-	const row = element("tr"), head = element("th", name), busy = unit ? busyOf(unit) : -1;
+function heatRow(name, unit, { words, median, typical, typicalBusy }, isFolded) {
+	const row = element("tr"), head = element("th", name), busy = unit ? busyOf(unit) : typicalBusy;
 
 	head.scope = "row";
 	row.append(head, ...words.map((word) => {
@@ -99,7 +99,8 @@ function heatRow(name, unit, { words, median, typical }, isFolded) {
 
 		if (unit) {
 			cell.append(element("small", deviationText(value, median.get(word))));
-			shadeCell(cell, value, median.get(word));
+			if (!isFolded) // folded ranks do not differ
+				shadeCell(cell, value, median.get(word));
 		}
 		return cell;
 	}), element("td", timeText(unit ? unit.all : typical), "number"), element("td", busy < 0 ? "" : `${(100 * busy).toFixed(0)} %`, "number"));

@@ -102,6 +102,9 @@ contains "what only the log has" "$scratch/sealed.json" '"from the log"'
 check "it is merged" merge "$scratch/sealed" "$scratch/one" -o "$scratch/unsealed"
 same "nanoseconds of both" "$(sum unsealed time)" $(($(sum one time) + $(sum two time)))
 
+json unsealed >"$scratch/unsealed.json"
+contains "a title of several" "$scratch/unsealed.json" ' and others"'
+
 # Order, repetition and nesting make no difference.
 merge "$scratch/three" "$scratch/one" -o "$scratch/some"
 check "a merged profile is merged again, beside its own parts" merge "$scratch/two" "$scratch/some" "$scratch/one" -o "$scratch/again"

@@ -412,7 +412,8 @@ static void the_table_lists_new_and_vanished_rows(void **state)
 	fclose(out);
 	assert_non_null(strstr(text, "2.0000 times as many launches"));
 	assert_non_null(strstr(text, "+10.00 %"));
-	assert_non_null(strstr(text, "3 more rows (--top)"));
+	assert_non_null(strstr(text, "2 more rows (--top)"));
+	assert_non_null(strstr(text, " 1 row without a difference\n"));
 	assert_non_null(strstr(text, "New:\n      100 ns  flash_fwd_kernel\n"));
 	assert_non_null(strstr(text, "Vanished:\n      700 ns  [GPU_Memcpy]HtoD\n"));
 	free(text);

@@ -70,11 +70,42 @@ static void a_step_that_is_not_known_is_null(void **state)
 	assert_has(&none, false, "after   new\n\n");
 }
 
+static void rows_that_do_not_differ_are_left_out(void **state)
+{
+	struct change_row rows[] = {{.name = "gemm", .before = {1, 10, 0}, .after = {2, 24, 0}},
+				    {.name = "norm", .before = {1, 10, 0}, .after = {2, 20, 0}},
+				    {.name = "adam", .before = {1, 30, 0}, .after = {2, 60, 0}}};
+	struct change_table table = {.rows = rows, .nr_rows = 3};
+	const struct change_report report = {.table = &table,
+					     .before = {.label = "old"},
+					     .after = {.label = "new"},
+					     .scale = {RUN_STEPS, 1, 2, 2},
+					     .by = "kernel"};
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		FILE *out = open_memstream(&text, &size);
+
+		table.rows = rows + i;
+		table.nr_rows = i ? 2 : 3;
+		assert_int_equal(change_writer_table(out, &report, NULL, 0), 0);
+		fclose(out);
+		assert_non_null(strstr(text, i ? "\nno difference: 2 rows\n"
+					       : " 2 rows without a difference\n"));
+		assert_true(!strstr(text, "gemm") == i);
+		assert_null(strstr(text, "norm"));
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_time_of_a_step_is_in_the_table_and_in_json),
 		cmocka_unit_test(a_step_that_is_not_known_is_null),
+		cmocka_unit_test(rows_that_do_not_differ_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,11 +167,11 @@ static void the_table_has_shares_of_each_plane_and_a_line_for_each(void **state)
 	text = table_of(1u << REPORT_PLANE_OFF_CPU | 1u << REPORT_PLANE_CALLS);
 	assert_string_equal(
 		text,
-		"          time   share          count        average  kind      name\n"
-		"      2.000 ms 100.00%              2       1.000 ms  off-cpu   futex\n"
-		"     25.000 us  99.96%              5       5.000 us  call      cuLaunchKernel\n"
-		"          9 ns   0.04%              1           9 ns  call      call\n"
-		"          7 ns   0.00%              1           7 ns  off-cpu   off-cpu\n"
+		"          time    share          count        average  kind      name\n"
+		"      2.000 ms > 99.99%              2       1.000 ms  off-cpu   futex\n"
+		"     25.000 us   99.96%              5       5.000 us  call      cuLaunchKernel\n"
+		"          9 ns    0.04%              1           9 ns  call      call\n"
+		"          7 ns  < 0.01%              1           7 ns  off-cpu   off-cpu\n"
 		"\n"
 		"2 kernels, 1.000 us of GPU time, 100.00 % matched; nothing lost\n"
 		"host threads on the CPU: 4 in 40.000 ms\n"

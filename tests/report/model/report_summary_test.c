@@ -42,7 +42,7 @@ static void a_complete_profile_says_that_nothing_is_lost(void **state)
 	(void)state;
 	report_fixture_add_row(report_fixture_key(report_fixture_stack("main", NULL), "k"), 1234567,
 			       12345678901, 0);
-	assert_summary("1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost");
+	assert_summary("1,234,567 kernels, 12.346 s of GPU time, 100.00 % matched; nothing lost");
 	assert_int_equal(report_fixture.tree->lost, 0);
 }
 
@@ -284,6 +284,16 @@ static void times_are_written_in_a_fitting_unit(void **state)
 	assert_string_equal(report_summary_time(999999, text), "999.999 us");
 	assert_string_equal(report_summary_time(1000000, text), "1.000 ms");
 	assert_string_equal(report_summary_time(86400000000000, text), "86400.000 s");
+	assert_string_equal(report_summary_time(1000499, text), "1.000 ms");
+	assert_string_equal(report_summary_time(1000500, text), "1.001 ms");
+	assert_string_equal(report_summary_time(999999499, text), "999.999 ms");
+	assert_string_equal(report_summary_time(999999500, text), "1.000 s");
+	assert_string_equal(report_summary_share(1, 3, text), "33.33%");
+	assert_string_equal(report_summary_share(2, 3, text), "66.67%");
+	assert_string_equal(report_summary_share(99999, 100000, text), "> 99.99%");
+	assert_string_equal(report_summary_share(1, 1, text), "100.00%");
+	assert_string_equal(report_summary_share(1, 100000, text), "< 0.01%");
+	assert_string_equal(report_summary_share(0, 0, text), "0.00%");
 	assert_string_equal(report_summary_count(0, text), "0");
 	assert_string_equal(report_summary_count(999, text), "999");
 	assert_string_equal(report_summary_count(UINT64_MAX, text), "18,446,744,073,709,551,615");

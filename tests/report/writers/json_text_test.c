@@ -130,6 +130,31 @@ static void a_line_is_cut_where_its_array_ends(void **state)
 	assert_string_equal(line, "ab 1234");
 }
 
+/* OWASP's advice for names that others choose. */
+static void csv_has_no_formulas(void **state)
+{
+	static const char *const names[][2] = {{"=1+1", "'=1+1"},
+					       {"@SUM(1,2)", "\"'@SUM(1,2)\""},
+					       {"+x", "'+x"},
+					       {"-x", "'-x"},
+					       {"-", "-"},
+					       {"a=b", "a=b"},
+					       {"", ""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+		struct row_text row = {.out = out, .form = ROW_CSV};
+
+		row_text_string(&row, "name", names[i][0]);
+		fclose(out);
+		assert_string_equal(text, names[i][1]);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +163,7 @@ int main(void)
 		cmocka_unit_test(a_document_begins_with_its_schema_and_title),
 		cmocka_unit_test(rows_are_objects_in_json),
 		cmocka_unit_test(rows_are_lines_under_a_heading_in_csv),
+		cmocka_unit_test(csv_has_no_formulas),
 		cmocka_unit_test(a_stack_stands_in_quotes_from_the_outside_in),
 		cmocka_unit_test(a_line_is_cut_where_its_array_ends),
 	};
