@@ -17,6 +17,7 @@ const PICTURES = [
 	{ name: "ranks-1", kind: "gpu1" },
 	{ name: "ranks-8", kind: "job8", select: "[GPU_Kernel]nvjet_tst_128x256_64x4_2x1_v_bz_coopB_NTT" },
 	{ name: "kernels", kind: "job8", hash: "#tab=kernels", height: 640 },
+	{ name: "steps", kind: "job8", hash: "#tab=steps", height: 640 },
 	{ name: "ranks-64", kind: "job64", hash: "#tab=ranks" },
 	{ name: "ranks-512", kind: "job512", hash: "#tab=ranks" },
 	{ name: "frames-1k", kind: "thousand" },

@@ -212,7 +212,8 @@ function makeMarkedSteps() {
 		{ ...textColumn("Class", ({ label }) => label), fill: ({ word, label }, cell) => {
 			const swatch = element("i", undefined, "swatch");
 
-			swatch.dataset.class = word;
+			if (word !== "idle") // whose colour is that of another class of work
+				swatch.dataset.class = word;
 			cell.append(swatch, label);
 		} },
 		shareColumn("Share of a step", ({ ns }) => ns, mean ?? all.reduce((sum, { ns }) => sum + ns, 0)),
