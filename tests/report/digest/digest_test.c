@@ -234,6 +234,27 @@ static void lines_come_before_functions_without_and_before_the_kernels(void **st
 static struct report_busy_row busy_rows[GPUS];
 static struct report_busy busy = {.rows = busy_rows};
 
+/* The same rule frame by frame, as a timeline's stacks are walked: a native helper is not the user's line. */
+static void a_stack_is_walked_to_the_innermost_line(void **state)
+{
+	static const char *const frames[] = {"[Off-CPU]futex", "nanosleep_[k]", "helper_wait",
+					     "train.py:load:12", "train.py:main:3"};
+	struct host_frame frame = {0}, none = {0};
+	uint32_t taken = 0;
+
+	(void)state;
+	while (host_lines_take(&frame, taken, frames[taken]))
+		taken++;
+	assert_int_equal(taken, 3);
+	assert_int_equal(frame.node, 3);
+	frame = none;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(host_lines_take(&frame, i, frames[i]));
+	assert_int_equal(frame.node, 2); /* nothing has a line */
+	assert_true(host_lines_take(&none, 1, "[CPU]"));
+	assert_false(none.is_found);
+}
+
 static void make_gpus(uint32_t nr)
 {
 	memset(busy_rows, 0, sizeof(busy_rows));
@@ -382,6 +403,7 @@ int main(void)
 		cmocka_unit_test(a_line_with_one_caller_or_half_of_the_time_stays_whole),
 		cmocka_unit_test(a_helper_with_one_caller_is_told_with_that_line),
 		cmocka_unit_test(lines_come_before_functions_without_and_before_the_kernels),
+		cmocka_unit_test(a_stack_is_walked_to_the_innermost_line),
 		cmocka_unit_test(few_gpus_are_rows_of_their_own),
 		cmocka_unit_test(of_many_gpus_those_that_differ_stay_apart),
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),
