@@ -36,9 +36,9 @@ struct run_pace {
 	/* Of the average GPU, from the first work to the last, without pauses; 0: not known. It has the start of the
 	 * run, too. */
 	uint64_t window_ns;
-	uint64_t idle_ns; /* of all GPUs, without pauses; 0: not known */
-	uint64_t busy_ns; /* of all GPUs; 0: not known */
-	uint32_t nr_gpus; /* that were busy */
+	uint64_t idle_ns;        /* of all GPUs, without pauses; 0: not known */
+	uint64_t busy_ns;        /* of all GPUs; 0: not known */
+	uint32_t nr_gpus;        /* that were busy */
 	struct run_idle *idle;   /* by name */
 	uint32_t nr_idle;
 	int32_t gpu; /* REPORT_GPU_NONE: several */

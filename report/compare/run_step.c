@@ -220,7 +220,8 @@ const char *run_step_text(const struct check_step *step, char *text, size_t size
 	if (step->is_short)
 		text_line_append(text, size, ", which runs this short do not tell from chance");
 	else if (step->is_thin)
-		text_line_append(text, size, ", of which too few launches are kept to tell from chance");
+		text_line_append(text, size,
+				 ", of which too few launches are kept to tell from chance");
 	else if (step->state == CHECK_NOISY)
 		text_line_append(text, size, ", too noisy to say");
 	append_part(text, size, ": ", step->kernels_ns, "in kernels");

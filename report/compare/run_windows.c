@@ -145,11 +145,11 @@ static int take_pieces(struct reader *reader, const struct host_sample *pieces, 
 		key.kind = piece->kind % 16;
 		key.copy_kind = piece->kind / 16;
 		const uint64_t start_ns = piece->time_ns - piece->duration_ns;
-		launches[i] = (struct piece){
-			.stack_id = piece->stack_id,
-			.window = start_ns / KEPT_LOG_GPU_NS,
-			.hundredth = start_ns / (KEPT_LOG_GPU_NS / RUN_PACE_PARTS),
-			.ns = piece->duration_ns};
+		launches[i] =
+			(struct piece){.stack_id = piece->stack_id,
+				       .window = start_ns / KEPT_LOG_GPU_NS,
+				       .hundredth = start_ns / (KEPT_LOG_GPU_NS / RUN_PACE_PARTS),
+				       .ns = piece->duration_ns};
 		error = key.kind > RECORD_GPU_GRAPH
 				? -EPROTO
 				: reader->find_item(reader->context, &key, &launches[i].item);

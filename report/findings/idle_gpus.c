@@ -222,14 +222,13 @@ static char *unknown_text(const struct idle_gpu *gpu, const struct idle_group *g
 	if (!gpu->reason.is_recorded)
 		return strdup("; nothing of the host was recorded");
 	if (unseen < UNKNOWN_TOLD && off_cpu < UNKNOWN_TOLD)
-		return strdup(group->lines.nr_lines ? ""
-						    : "; no line of the program explains it");
+		return strdup(group->lines.nr_lines ? "" : "; no line of the program explains it");
 	if (unseen >= UNKNOWN_TOLD)
 		snprintf(part, sizeof(part), "; of %.0f %% no sample", 100 * unseen);
 	if (off_cpu < UNKNOWN_TOLD)
 		return text_print("%s tells why", part);
-	return text_print("%s%s; for %.0f %% no wait was recorded", part,
-			  *part ? " tells why" : "", 100 * off_cpu);
+	return text_print("%s%s; for %.0f %% no wait was recorded", part, *part ? " tells why" : "",
+			  100 * off_cpu);
 }
 
 static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *group)
@@ -242,9 +241,10 @@ static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *
 		snprintf(part, sizeof(part), ", %.0f %% of it there", 100 * gpu->reason.part);
 	if (further && unknown)
 		text = text_print("%s idle%s%s%s%s%s%s", report_summary_time(group->idle_ns, idle),
-				group->nr > 1 ? ", added up" : "", part, further, unknown,
-				group->pause_ns ? "; without pauses of " : "",
-				group->pause_ns ? report_summary_time(group->pause_ns, pause) : "");
+				  group->nr > 1 ? ", added up" : "", part, further, unknown,
+				  group->pause_ns ? "; without pauses of " : "",
+				  group->pause_ns ? report_summary_time(group->pause_ns, pause)
+						  : "");
 	free(further);
 	free(unknown);
 	return text;

@@ -358,8 +358,9 @@ static void add_hosts(struct report_tree *tree, const struct report_busy *busy)
 	enum { ROOT, LOADER, WAIT, NR_NODES };
 	static const char *strings[3 + MAX_RANKS] = {"", "train.py:fetch_batch:30",
 						     "[Off-CPU]futex"};
-	static struct report_node nodes[NR_NODES] = {
-		{.parent = REPORT_NODE_ROOT}, {.parent = ROOT, .name = 1}, {.parent = LOADER, .name = 2}};
+	static struct report_node nodes[NR_NODES] = {{.parent = REPORT_NODE_ROOT},
+						     {.parent = ROOT, .name = 1},
+						     {.parent = LOADER, .name = 2}};
 	static struct report_leaf leaves[2 * MAX_RANKS];
 
 	*tree = (struct report_tree){.strings = strings,

@@ -13,7 +13,8 @@
 struct step_place {
 	/* Texts of the program's own frames (host_lines.h); 0: not known, or the step has no gap */
 	uint32_t before, after;
-	uint32_t within;    /* that of the innermost frame with half of the gap or more; 0: not known */
+	uint32_t
+		within; /* that of the innermost frame with half of the gap or more; 0: not known */
 	uint64_t within_ns; /* its samples and waits */
 };
 

@@ -100,12 +100,12 @@ static void parts_of_the_change_make_the_whole(void **state)
 	for (int i = 0; i < 2; i++) {
 		works[i] = (struct run_work){.items = &all[i],
 					     .counts = {.marks = 200, .nr_marked = 2}};
-		works[i].pace = (struct run_pace){.gpu = REPORT_GPU_NONE,
-						  .of = {.wall_ns = i ? 13e9 : 12e9,
-							 .work_ns = (double)all[i].ns},
-						  .idle_ns = i ? 1 : 9000000000,
-						  .busy_ns = i ? 17200000000 : 17000000000,
-						  .nr_gpus = 4};
+		works[i].pace = (struct run_pace){
+			.gpu = REPORT_GPU_NONE,
+			.of = {.wall_ns = i ? 13e9 : 12e9, .work_ns = (double)all[i].ns},
+			.idle_ns = i ? 1 : 9000000000,
+			.busy_ns = i ? 17200000000 : 17000000000,
+			.nr_gpus = 4};
 	}
 	run_step_compare(&question, RUN_MARKS, false, 2, &step);
 	assert_string_equal(run_step_text(&step, text, sizeof(text)),
@@ -206,7 +206,8 @@ static void a_short_step_that_differs_by_chance_is_said_to_be_unknown(void **sta
 	run_fixture_play(&(struct run_plan){.steps = 16, .more_host_ns = 1000000});
 	run_fixture_check(1);
 	assert_int_equal(run_fixture.result->verdict, CHECK_SAME);
-	run_fixture_assert_has(CHECK_TEXT, " rows; whether a step takes up to 25 % longer is not known\n");
+	run_fixture_assert_has(CHECK_TEXT,
+			       " rows; whether a step takes up to 25 % longer is not known\n");
 	run_fixture_assert_has(CHECK_JUNIT, "errors=\"0\" skipped=\"1\"");
 }
 
@@ -234,8 +235,8 @@ static void play_thin(struct run_work *work, struct run_item *all, double host_m
 
 		if (kept_window_level(number) < 6 || work_ms[i] == 0)
 			continue;
-		hundredths[nr_fine++] = (struct run_window){
-			.number = begin * 10 + i, .usual_ns = work_ms[i] * 1e6};
+		hundredths[nr_fine++] =
+			(struct run_window){.number = begin * 10 + i, .usual_ns = work_ms[i] * 1e6};
 		if (!nr || tenths[nr - 1].number != number)
 			tenths[nr++] = (struct run_window){.number = number};
 		tenths[nr - 1].usual_ns += work_ms[i] * 1e6;
@@ -342,7 +343,8 @@ static void pauses_are_no_part_of_a_step(void **state)
 			.number = 1000 + i + (i >= 40 ? 30 : 0) + (i >= 60), .usual_ns = 7};
 	assert_int_equal(run_pace_add(&pace, windows, 80, 1), 0);
 	run_pace_finish(&pace);
-	assert_int_equal(pace.of.nr_windows, 76); /* without the parts at both ends and at the pause */
+	/* without the parts at both ends and at the pause */
+	assert_int_equal(pace.of.nr_windows, 76);
 	assert_true(pace.of.work_ns == 76 * 7);
 	assert_true(pace.of.wall_ns == 77e8);
 	run_pace_fini(&pace);

@@ -78,8 +78,8 @@ static void idle_time_without_a_reason_is_told_with_what_to_record(void **state)
 	findings_plant_gpu(1, 590 * MS, 410 * MS);
 	findings_plant_leaf(&findings_run.hosts, REPORT_KIND_IDLE, "train.py:save:1", "[CPU]",
 			    "[GPU1_Idle]", 1, 5, 110 * MS);
-	findings_plant_leaf(&findings_run.hosts, REPORT_KIND_IDLE, "[unknown]", NULL,
-			    "[GPU1_Idle]", 1, 5, 260 * MS);
+	findings_plant_leaf(&findings_run.hosts, REPORT_KIND_IDLE, "[unknown]", NULL, "[GPU1_Idle]",
+			    1, 5, 260 * MS);
 	findings_run.input.hosts = &findings_run.hosts.tree;
 	findings_assert_finding("idle_gpus",
 				"GPU 1 on node0 is idle 41 %, most in train.py:save:1 (27 %)",
@@ -96,9 +96,10 @@ static void idle_time_off_the_cpu_is_told_with_what_to_record(void **state)
 	findings_plant_leaf(&findings_run.hosts, REPORT_KIND_IDLE, "[not on a CPU]", NULL,
 			    "[GPU1_Idle]", 1, 5, 205 * MS);
 	findings_run.input.hosts = &findings_run.hosts.tree;
-	findings_assert_finding("idle_gpus", NULL,
-				"410.000 ms idle; of 10 % no sample tells why; for 50 % no wait was "
-				"recorded");
+	findings_assert_finding(
+		"idle_gpus", NULL,
+		"410.000 ms idle; of 10 % no sample tells why; for 50 % no wait was "
+		"recorded");
 	assert_non_null(strstr(cure(), "run --off-cpu 1ms"));
 }
 

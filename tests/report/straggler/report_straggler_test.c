@@ -508,11 +508,10 @@ static void every_format_says_who_and_why(void **state)
 	assert_true(strcspn(strstr(text, "\nlate: ") + 1, "\n") <= 200);
 	assert_non_null(strstr(text, "\n  last in "));
 	assert_non_null(strstr(text, "slower GPU kernels (gemm, train.py:forward)\n"));
-	assert_non_null(strstr(text,
-			       "\"cause\":\"slower GPU kernels (gemm, train.py:forward)\","
-			       "\"plane\":\"gpu\",\"function\":\"train.py:forward\",\"what\":"
-			       "\"gemm\",\"stack\":\"train.py:main;train.py:forward;"
-			       "cudaLaunchKernel;[GPU_Kernel]gemm\",\"excess_ns\":9000000,"));
+	assert_non_null(strstr(text, "\"cause\":\"slower GPU kernels (gemm, train.py:forward)\","
+				     "\"plane\":\"gpu\",\"function\":\"train.py:forward\",\"what\":"
+				     "\"gemm\",\"stack\":\"train.py:main;train.py:forward;"
+				     "cudaLaunchKernel;[GPU_Kernel]gemm\",\"excess_ns\":9000000,"));
 	free(text);
 	report_tree_destroy(tree);
 	profile_destroy(profile);

@@ -11,8 +11,10 @@
 
 static struct report_group of_kernel(uint64_t longest_ns)
 {
-	struct report_group group = {
-		.label = "gemm", .kind = REPORT_KIND_KERNEL, .count = 100, .ns = 99 * 1000 + longest_ns};
+	struct report_group group = {.label = "gemm",
+				     .kind = REPORT_KIND_KERNEL,
+				     .count = 100,
+				     .ns = 99 * 1000 + longest_ns};
 
 	assert_int_equal(duration_bins_add(&group.durations, duration_bucket(1000), 99), 0);
 	assert_int_equal(duration_bins_add(&group.durations, duration_bucket(longest_ns), 1), 0);
@@ -41,7 +43,8 @@ static void a_percentile_is_not_above_the_maximum(void **state)
 /* Of copies there are no statistics. A single one is as long as the sum. */
 static void the_sum_bounds_a_percentile_too(void **state)
 {
-	struct report_group group = {.label = "HtoD", .kind = REPORT_KIND_MEMCPY, .count = 1, .ns = 1001};
+	struct report_group group = {
+		.label = "HtoD", .kind = REPORT_KIND_MEMCPY, .count = 1, .ns = 1001};
 
 	(void)state;
 	assert_int_equal(durations_writer_below(&group, NULL, 500), 0); /* no histogram */

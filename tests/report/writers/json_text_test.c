@@ -133,12 +133,9 @@ static void a_line_is_cut_where_its_array_ends(void **state)
 /* OWASP's advice for names that others choose. */
 static void csv_has_no_formulas(void **state)
 {
-	static const char *const names[][2] = {{"=1+1", "'=1+1"},
-					       {"@SUM(1,2)", "\"'@SUM(1,2)\""},
-					       {"+x", "'+x"},
-					       {"-x", "'-x"},
-					       {"-", "-"},
-					       {"a=b", "a=b"},
+	static const char *const names[][2] = {{"=1+1", "'=1+1"}, {"@SUM(1,2)", "\"'@SUM(1,2)\""},
+					       {"+x", "'+x"},     {"-x", "'-x"},
+					       {"-", "-"},        {"a=b", "a=b"},
 					       {"", ""}};
 
 	(void)state;
