@@ -30,22 +30,57 @@ static double find_earliest(const struct straggler_lateness *lateness, uint32_t 
 	return least;
 }
 
-/* Of each rank, values get how late it was in its latest stretch, in its two latest ones, and so on. */
-static void sum_latest(struct straggler_lateness *lateness)
+/* Of each rank, values get how late it was in each stretch from the earliest rank on, the latest first. */
+static void sort_latest(struct straggler_lateness *lateness)
 {
 	const uint32_t count = lateness->nr_stretches;
 
 	for (uint32_t i = 0; i < count; i++)
 		lateness->series[i] = find_earliest(lateness, i);
 	for (uint32_t i = 0; i < lateness->nr_members; i++) {
-		double *sums = lateness->values + (size_t)i * count;
+		double *latest = lateness->values + (size_t)i * count;
 
 		for (uint32_t j = 0; j < count; j++)
-			sums[j] = late_in(lateness, i, j) - lateness->series[j];
-		qsort(sums, count, sizeof(*sums), descending);
-		for (uint32_t j = 1; j < count; j++)
-			sums[j] += sums[j - 1];
+			latest[j] = late_in(lateness, i, j) - lateness->series[j];
+		qsort(latest, count, sizeof(*latest), descending);
 	}
+}
+
+/* The pauses of a subject. */
+struct pauses {
+	uint32_t stretches;
+	double late;  /* in all of them, the mean of its ranks */
+	double most;  /* of one of its ranks in one of them */
+};
+
+static struct pauses pauses_of(const struct straggler_lateness *lateness, uint32_t subject,
+			       const struct straggler_subject *found)
+{
+	const uint32_t *of = lateness->input->division.of;
+	double late[COLLECTIVE_FOLD_BUCKETS] = {0}, most[COLLECTIVE_FOLD_BUCKETS] = {0};
+	double in_part = 0, nr_in_part = 0;
+	struct pauses pauses = {0};
+
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
+		for (uint32_t j = 0; j < lateness->nr_members; j++) {
+			if (of[j] != subject)
+				continue;
+			const double own = late_in(lateness, j, i) - lateness->series[i];
+
+			late[i] += own / found->size;
+			most[i] = fmax(most[i], own);
+		}
+		in_part += found->in_part[i] ? late[i] : 0;
+		nr_in_part += found->in_part[i];
+	}
+	for (uint32_t i = 0; i < lateness->nr_stretches && nr_in_part > 0; i++) {
+		if (!found->in_part[i] && 2 * late[i] * nr_in_part < in_part)
+			continue;
+		pauses.stretches++;
+		pauses.late += late[i];
+		pauses.most = fmax(pauses.most, most[i]);
+	}
+	return pauses;
 }
 
 static bool is_more(const struct straggler_lateness *lateness, uint32_t subject,
@@ -53,24 +88,24 @@ static bool is_more(const struct straggler_lateness *lateness, uint32_t subject,
 {
 	const uint32_t count = lateness->nr_stretches, nr = lateness->nr_members;
 	const uint32_t *of = lateness->input->division.of;
-	const bool *in_part = subjects[subject].in_part;
-	double *others = lateness->values + (size_t)nr * count, late = 0;
-	uint32_t stretches = 0, nr_others = 0;
+	const struct pauses pauses = pauses_of(lateness, subject, &subjects[subject]);
+	double *others = lateness->values + (size_t)nr * count;
+	uint32_t nr_others = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		stretches += in_part[i];
-		for (uint32_t j = 0; j < nr; j++)
-			late += in_part[i] && of[j] == subject
-					? late_in(lateness, j, i) - lateness->series[i]
-					: 0;
+	for (uint32_t i = 0; i < nr && pauses.stretches; i++) {
+		const double *latest = lateness->values + (size_t)i * count;
+
+		if (subjects[of[i]].ground)
+			continue;
+		others[nr_others] = 0;
+		for (uint32_t j = 0; j < pauses.stretches; j++)
+			others[nr_others] += fmin(latest[j], pauses.most);
+		nr_others++;
 	}
-	for (uint32_t i = 0; i < nr && stretches; i++)
-		if (!subjects[of[i]].ground)
-			others[nr_others++] = lateness->values[(size_t)i * count + stretches - 1];
 	if (!nr_others)
 		return true;
 	qsort(others, nr_others, sizeof(*others), descending);
-	return late / subjects[subject].size > STRAGGLER_PAUSES_OVER * others[nr_others / 4];
+	return pauses.late > STRAGGLER_PAUSES_OVER * others[nr_others / 4];
 }
 
 /* Returns whether pauses of equal ranks can have made a name: in a group several may come one after the other. */
@@ -93,7 +128,7 @@ void straggler_pauses_take_back(struct straggler_lateness *lateness,
 		any |= is_in_question(&subjects[i]);
 	if (!any)
 		return;
-	sum_latest(lateness);
+	sort_latest(lateness);
 	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
 		if (is_in_question(&subjects[i]) && !is_more(lateness, i, subjects))
 			subjects[i].ground = STRAGGLER_NOT_NAMED;
