@@ -19,8 +19,8 @@ static uint64_t time_of(const struct report_straggler_rooted *rooted, bool by_gp
 	return by_gpu ? rooted->gpu_ns : rooted->host_ns;
 }
 
-uint32_t report_straggler_roots_find(const struct report_straggler_communicator *of,
-				     uint64_t *waited_ns)
+bool report_straggler_roots_find(const struct report_straggler_communicator *of,
+				 uint64_t *waited_ns)
 {
 	const uint64_t calls = of->members[0].rooted.calls;
 	uint32_t least = 0;
@@ -28,11 +28,11 @@ uint32_t report_straggler_roots_find(const struct report_straggler_communicator 
 
 	for (uint32_t i = 0; i < of->fold->nr_members; i++) {
 		if (of->members[i].rooted.calls != calls)
-			return REPORT_STRAGGLER_NONE;
+			return false;
 		by_gpu &= of->members[i].rooted.gpu_calls == calls;
 	}
 	if (!calls)
-		return REPORT_STRAGGLER_NONE;
+		return false;
 	for (uint32_t i = 1; i < of->fold->nr_members; i++)
 		if (time_of(&of->members[i].rooted, by_gpu) <
 		    time_of(&of->members[least].rooted, by_gpu))
@@ -40,5 +40,5 @@ uint32_t report_straggler_roots_find(const struct report_straggler_communicator 
 	for (uint32_t i = 0; i < of->fold->nr_members; i++)
 		waited_ns[of->members[i].of_rank] = time_of(&of->members[i].rooted, by_gpu) -
 						    time_of(&of->members[least].rooted, by_gpu);
-	return least;
+	return true;
 }

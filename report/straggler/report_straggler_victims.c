@@ -9,6 +9,8 @@
 
 #include "report/statistics/robust.h"
 
+#define ROOT_WAITS_PART 10 /* a root waits for a tenth of what others wait for it, at most: less is noise */
+
 /* ---- collectives */
 
 /* Returns the member for which the others of a communicator waited longest, if for at least half of all their waits. */
@@ -27,19 +29,23 @@ static uint32_t most_waited_for(const struct report_straggler_communicator *of)
 }
 
 /* Returns what a late rank waited on another communicator above the median of the others of its own one: a wait that
- * they share makes none of them late. waited_ns: of each rank of the report; values: room for a double for each. */
+ * they share makes none of them late. Nor is the rank later than its keeper by that, if this is one of them: they go on
+ * together. keeper: index of the rank; waited_ns: of each rank of the report; values: room for a double for each. */
 static uint64_t waited_more(const struct report_straggler *report,
-			    const struct report_straggler_rank *rank, const uint64_t *waited_ns,
-			    double *values)
+			    const struct report_straggler_rank *rank, uint32_t keeper,
+			    const uint64_t *waited_ns, double *values)
 {
 	const struct report_straggler_communicator *late =
 		&report->communicators[rank->communicator];
 	const uint64_t own_ns = waited_ns[rank - report->ranks];
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < late->fold->nr_members; i++)
+	for (uint32_t i = 0; i < late->fold->nr_members; i++) {
+		const uint32_t of_rank = late->members[i].of_rank;
+
 		if (i != rank->member)
-			values[count++] = (double)waited_ns[late->members[i].of_rank];
+			values[count++] = (double)(of_rank == keeper ? own_ns : waited_ns[of_rank]);
+	}
 	const uint64_t usual_ns = (uint64_t)robust_median(values, count);
 	return own_ns > usual_ns ? own_ns - usual_ns : 0;
 }
@@ -81,7 +87,7 @@ static void try_keeper(const struct report_straggler *report, uint32_t communica
 	/* With two ranks a communicator shows little, so the keeper may be named on another one. */
 	if ((report->ranks[by].named || report->ranks[by].groups) && is_keeper(report, by, index)) {
 		const uint64_t more_ns =
-			waited_more(report, kept->rank, kept->waited_ns, kept->values);
+			waited_more(report, kept->rank, by, kept->waited_ns, kept->values);
 
 		if (more_ns > kept->most_ns) {
 			kept->most_ns = more_ns;
@@ -91,6 +97,31 @@ static void try_keeper(const struct report_straggler *report, uint32_t communica
 	}
 	for (uint32_t i = 0; i < of->fold->nr_members; i++)
 		kept->waited_ns[of->members[i].of_rank] = 0;
+}
+
+/* Returns the root for which a rank waited. Members that come after the root wait as little as the root: of those that
+ * are late, for which the others waited elsewhere, the one that is least late came first. If none is, that is the member
+ * that waited least. waited_ns: of each rank of the report, how much longer a member was in the calls. */
+static uint32_t find_root(const struct report_straggler *report,
+			  const struct report_straggler_communicator *of, uint32_t kept,
+			  const uint64_t *waited_ns)
+{
+	uint32_t root = REPORT_STRAGGLER_NONE, least = 0;
+
+	for (uint32_t i = 0; i < of->fold->nr_members; i++) {
+		const uint32_t by = of->members[i].of_rank;
+		const struct report_straggler_rank *rank = &report->ranks[by];
+
+		least = waited_ns[by] ? least : i;
+		if (waited_ns[by] > waited_ns[kept] / ROOT_WAITS_PART ||
+		    !(rank->named || rank->groups) || !is_keeper(report, by, kept))
+			continue;
+		if (root == REPORT_STRAGGLER_NONE ||
+		    rank->others_mean_ns <
+			    report->ranks[of->members[root].of_rank].others_mean_ns)
+			root = i;
+	}
+	return root == REPORT_STRAGGLER_NONE ? least : root;
 }
 
 /* Sets kept_by and kept_on of a named rank. waited_ns, values: as of waited_more(), waited_ns zeroed. */
@@ -117,9 +148,11 @@ static void find_keeper(const struct report_straggler *report, struct report_str
 			waited_ns[of->members[j].of_rank] = of->members[j].found.waited_ns;
 		if (last != REPORT_STRAGGLER_NONE)
 			try_keeper(report, i, last, &kept);
-		const uint32_t root = report_straggler_roots_find(of, waited_ns);
-		if (root != REPORT_STRAGGLER_NONE)
-			try_keeper(report, i, root, &kept);
+		if (report_straggler_roots_find(of, waited_ns))
+			try_keeper(report, i,
+				   find_root(report, of, (uint32_t)(rank - report->ranks),
+					     waited_ns),
+				   &kept);
 	}
 }
 

@@ -233,30 +233,29 @@ static void a_rank_is_kept_waiting_by_one_that_is_named_on_another_communicator(
 	report_straggler_destroy(found);
 }
 
-/* Two communicators have all ranks. Rank 1 is late to the first, rank 2 to the second: each waits for the other, but so
- * do all. */
-static void what_all_ranks_waited_for_excuses_nobody(void **state)
+/* Two communicators have all ranks. Rank 0 is late to the first, rank 1 to the second: each waits for the other, but so
+ * do all that are not late. */
+static void train_on_two(uint32_t ranks)
 {
 	double now_ms[RANKS] = {1, 1, 1, 1};
 	uint32_t processes[RANKS];
 	uint64_t seed = 7;
 
-	(void)state;
-	for (uint32_t i = 0; i < RANKS; i++) {
+	for (uint32_t i = 0; i < ranks; i++) {
 		processes[i] = job_process((int32_t)i);
-		job_communicator(processes[i], 1, 0x10, i, RANKS);
-		job_communicator(processes[i], 2, 0x20, i, RANKS);
+		job_communicator(processes[i], 1, 0x10, i, ranks);
+		job_communicator(processes[i], 2, 0x20, i, ranks);
 	}
 	for (uint32_t step = 0; step < STEPS; step++)
 		for (uint32_t communicator = 1; communicator <= 2; communicator++) {
 			double last_ms = 0;
 
-			for (uint32_t i = 0; i < RANKS; i++) {
+			for (uint32_t i = 0; i < ranks; i++) {
 				now_ms[i] += 20 + 0.2 * job_uniform(&seed) +
-					     (i == communicator ? 10 : 0);
+					     (i + 1 == communicator ? 10 : 0);
 				last_ms = fmax(last_ms, now_ms[i]);
 			}
-			for (uint32_t i = 0; i < RANKS; i++) {
+			for (uint32_t i = 0; i < ranks; i++) {
 				const struct collective call = job_all_reduce(
 					communicator, step + 1, 0, (uint64_t)(now_ms[i] * MS),
 					(uint64_t)((last_ms + 1 - now_ms[i]) * MS));
@@ -266,13 +265,98 @@ static void what_all_ranks_waited_for_excuses_nobody(void **state)
 			}
 		}
 	job_commit();
+}
+
+static void assert_nobody_is_excused(uint32_t ranks)
+{
+	train_on_two(ranks);
 	struct report_straggler *found = job_straggler();
 
 	assert_int_equal(found->nr_named, 2);
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_true(found->ranks[i].rank == 1 || found->ranks[i].rank == 2);
+		assert_true(found->ranks[i].rank == 0 || found->ranks[i].rank == 1);
 		assert_int_equal(found->ranks[i].kept_by, 0);
 	}
+	report_straggler_destroy(found);
+}
+
+static void what_all_ranks_waited_for_excuses_nobody(void **state)
+{
+	(void)state;
+	assert_nobody_is_excused(RANKS);
+}
+
+static void what_a_few_ranks_all_waited_for_excuses_none_of_them(void **state)
+{
+	(void)state;
+	assert_nobody_is_excused(3);
+}
+
+static void one_of_two_ranks_is_not_excused_by_the_other_that_it_meets(void **state)
+{
+	(void)state;
+	assert_nobody_is_excused(2);
+}
+
+/* The second of each four sends its data to the others. Of the later four it is late, and the first comes after it. */
+static void the_root_is_not_the_rank_that_comes_after_it(void **state)
+{
+	double now_ms[2 * RANKS];
+	uint32_t processes[2 * RANKS];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * RANKS; i++) {
+		now_ms[i] = 1;
+		processes[i] = job_process((int32_t)i);
+		job_communicator(processes[i], TENSOR, 0x10 + i / RANKS, i % RANKS, RANKS);
+		job_communicator(processes[i], DATA, 0x20 + i % RANKS, i / RANKS, 2);
+	}
+	for (uint32_t step = 0; step < STEPS; step++) {
+		for (uint32_t i = 0; i < 2 * RANKS; i++)
+			now_ms[i] += 20 + 0.2 * job_uniform(&seed) +
+				     (i == RANKS + 1 ? 10 : i == RANKS ? 12 : 0);
+		const double sent_ms[] = {now_ms[1], now_ms[RANKS + 1]};
+		for (uint32_t i = 0; i < 2 * RANKS; i++) {
+			const double end_ms = fmax(now_ms[i], sent_ms[i / RANKS]) + 1;
+			struct collective call =
+				job_all_reduce(TENSOR, step + 1, 0, (uint64_t)(now_ms[i] * MS),
+					       (uint64_t)((end_ms - now_ms[i]) * MS));
+
+			call.function = COLLECTIVE_BROADCAST;
+			call.peer = 1;
+			job_call(processes[i], &call);
+			now_ms[i] = end_ms;
+		}
+		for (uint32_t i = 0; i < 2 * RANKS; i++)
+			now_ms[i] += 2 + 0.2 * job_uniform(&seed);
+		for (uint32_t i = 0; i < RANKS; i++) {
+			const double end_ms = fmax(now_ms[i], now_ms[i + RANKS]) + 1;
+
+			for (uint32_t j = i; j < 2 * RANKS; j += RANKS) {
+				const struct collective call = job_all_reduce(
+					DATA, step + 1, 0, (uint64_t)(now_ms[j] * MS),
+					(uint64_t)((end_ms - now_ms[j]) * MS));
+
+				job_call(processes[j], &call);
+				now_ms[j] = end_ms;
+			}
+		}
+	}
+	job_commit();
+	struct report_straggler *found = job_straggler();
+	uint32_t root = 0, kept = 0;
+
+	assert_int_equal(found->nr_named, RANKS);
+	for (uint32_t i = 0; i < RANKS; i++)
+		root = found->ranks[i].rank == (int32_t)RANKS + 1 ? found->ranks[i].id : root;
+	for (uint32_t i = 0; i < RANKS; i++) {
+		const bool waited = found->ranks[i].rank > (int32_t)RANKS + 1;
+
+		assert_int_equal(found->ranks[i].kept_by, waited ? root : 0);
+		kept += waited;
+	}
+	assert_int_equal(kept, 2);
 	report_straggler_destroy(found);
 }
 
@@ -295,7 +379,10 @@ int main(void)
 		TEST(a_rank_that_waited_for_a_late_root_was_kept_waiting),
 		TEST(a_rank_that_comes_late_to_its_root_is_late_itself),
 		TEST(a_rank_is_kept_waiting_by_one_that_is_named_on_another_communicator),
+		TEST(the_root_is_not_the_rank_that_comes_after_it),
 		TEST(what_all_ranks_waited_for_excuses_nobody),
+		TEST(what_a_few_ranks_all_waited_for_excuses_none_of_them),
+		TEST(one_of_two_ranks_is_not_excused_by_the_other_that_it_meets),
 		TEST(without_a_late_rank_nobody_is_named),
 	};
 
