@@ -101,34 +101,48 @@ static uint32_t choose_stretch(const struct search *search, uint32_t subject, co
 	return best;
 }
 
-/* Counts the ranks of a subject that are late by at least half of its lateness in its costliest stretches. These hold
- * half of what the others waited for it, or half of its stall. */
+/* Returns twice how late the ranks of a subject are in a stretch on average. */
+static double late_in(const struct search *search, uint32_t subject, uint32_t stretch)
+{
+	const struct collective_fold *fold = search->input->fold;
+	double sum = 0, size = 0;
+
+	for (uint32_t i = 0; i < fold->nr_members; i++) {
+		if (search->of[i] != subject)
+			continue;
+		sum += (double)fold->members[i].buckets[stretch].late_twice_ns;
+		size++;
+	}
+	return sum / size;
+}
+
+/* Counts the ranks of a subject that are late by at least half of its lateness in more than half of its costliest
+ * stretches: one long stall makes no rank late in another one's lumps. These stretches hold half of what the others
+ * waited for it, or half of its stall. */
 static uint32_t count_in_lumps(const struct search *search, uint32_t subject,
 			       const struct straggler_subject *found)
 {
 	const struct collective_fold *fold = search->input->fold;
 	bool chosen[COLLECTIVE_FOLD_BUCKETS] = {false};
+	double least[COLLECTIVE_FOLD_BUCKETS] = {0};
 	uint64_t left_ns =
 		(found->ground == STRAGGLER_STALL ? found->lump_ns : found->others_ns) / 2;
-	double sum = 0;
-	uint32_t count = 0;
+	uint32_t count = 0, stretches = 0;
 
 	while (left_ns > 0)
 		chosen[choose_stretch(search, subject, chosen, &left_ns)] = true;
-	for (uint32_t pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < fold->nr_members; i++) {
-			double late = 0;
+	for (uint32_t i = 0; i < COLLECTIVE_FOLD_BUCKETS; i++) {
+		least[i] = chosen[i] ? late_in(search, subject, i) / 2 : 0;
+		stretches += chosen[i];
+	}
+	for (uint32_t i = 0; i < fold->nr_members; i++) {
+		uint32_t late = 0;
 
-			for (uint32_t j = 0; j < COLLECTIVE_FOLD_BUCKETS; j++)
-				if (chosen[j])
-					late += (double)fold->members[i].buckets[j].late_twice_ns;
-			if (search->of[i] != subject)
-				continue;
-			if (pass == 0)
-				sum += late;
-			else
-				count += late >= sum / found->size / 2;
-		}
+		for (uint32_t j = 0; j < COLLECTIVE_FOLD_BUCKETS; j++)
+			late += chosen[j] &&
+				(double)fold->members[i].buckets[j].late_twice_ns >= least[j];
+		count += search->of[i] == subject && 2 * late > stretches;
+	}
 	return count;
 }
 

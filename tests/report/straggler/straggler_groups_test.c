@@ -254,6 +254,28 @@ static void lumps_of_a_host_are_those_of_most_of_its_ranks(void **state)
 	}
 }
 
+/* One of its two ranks pauses again and again, the other one stalls once, for longer. */
+static void one_stall_makes_no_host_of_a_rank_with_lumps(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		const struct model model = {.ranks = 24,
+					    .ranks_per_host = 2,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 2,
+					    .plants = {{2, 2, 400, 15, 29, 10},
+						       {3, 3, 1500, 118, 0, 1}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.nr_groups, 0);
+		assert_int_equal(model_count_named(&result), 1);
+		assert_int_not_equal(result.ranks[2].ground, STRAGGLER_NOT_NAMED);
+		model_free(&result);
+	}
+}
+
 /* In 2 % of the steps of each rank a burst of three steps begins that take up to twice as long. */
 static void add_bursts(const struct model *model, double *work)
 {
@@ -444,6 +466,7 @@ int main(void)
 		cmocka_unit_test(lumps_before_the_costs_drop_are_one_test),
 		cmocka_unit_test(long_lumps_of_most_ranks_are_chance),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
+		cmocka_unit_test(one_stall_makes_no_host_of_a_rank_with_lumps),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
 		cmocka_unit_test(a_phase_of_a_rank_is_not_its_hosts),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
