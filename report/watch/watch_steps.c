@@ -30,10 +30,40 @@ static double least_long(const double *sorted, uint32_t count)
 	return least;
 }
 
+/* Returns the median of so many distances in a row: one of them may be uneven, the last one, too. sorted: room for as
+ * many as there are distances. */
+static uint32_t usual_sum(const uint32_t *distances, uint32_t count, uint32_t in_row,
+			  double *sorted)
+{
+	const uint32_t sums = count - in_row + 1;
+
+	for (uint32_t i = 0; i < sums; i++) {
+		sorted[i] = 0;
+		for (uint32_t j = 0; j < in_row; j++)
+			sorted[i] += distances[i + j];
+	}
+	qsort(sorted, sums, sizeof(*sorted), by_value);
+	return (uint32_t)sorted[sums / 2];
+}
+
+/* Returns how many long times are a step. An uneven distance differs from both of its neighbours, so what is usual of
+ * single ones comes first. 0: none are. */
+static uint32_t find_long_ones(const uint32_t *distances, uint32_t count, double *sorted)
+{
+	uint32_t alike = 0;
+
+	if (count < CALL_PERIOD_TIMES)
+		return 0;
+	const uint32_t usual = usual_sum(distances, count, 1, sorted);
+	for (uint32_t i = 0; i < count; i++)
+		alike += distances[i] == usual;
+	return alike >= CALL_PERIOD_ALIKE * count ? 1 : call_period_find(distances, count);
+}
+
 uint32_t watch_steps_of_times(const double *times_ns, uint32_t count, double *sorted,
 			      uint32_t *distances)
 {
-	uint32_t nr = 0, step = 0, last = 0;
+	uint32_t nr = 0, last = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = times_ns[i];
@@ -46,10 +76,9 @@ uint32_t watch_steps_of_times(const double *times_ns, uint32_t count, double *so
 			distances[nr - 2] = i - last;
 		last = i;
 	}
-	const uint32_t long_ones = nr ? call_period_find(distances, nr - 1) : 0;
-	for (uint32_t i = 0; i < long_ones; i++)
-		step += distances[nr - 2 - i];
-	return step ? step : 1;
+	const uint32_t nr_distances = nr ? nr - 1 : 0;
+	const uint32_t long_ones = find_long_ones(distances, nr_distances, sorted);
+	return long_ones ? usual_sum(distances, nr_distances, long_ones, sorted) : 1;
 }
 
 int watch_steps_find(const struct watch_recent *recent, uint32_t first, uint32_t end,

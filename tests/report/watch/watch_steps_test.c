@@ -67,6 +67,20 @@ static void a_step_must_come_three_times(void **state)
 	assert_int_equal(step_of(four, 4, 16), 4);
 }
 
+/* A short time more in the newest step, or in one before, is no longer step. */
+static void one_uneven_step_is_no_measure(void **state)
+{
+	double times_ns[TIMES + 1], sorted[TIMES + 1];
+	uint32_t distances[TIMES + 2];
+
+	(void)state;
+	for (uint32_t more = 2; more < TIMES; more += 4) {
+		for (uint32_t i = 0; i <= TIMES; i++)
+			times_ns[i] = (i < more ? i : i - 1) % 4 == 3 && i != more ? 7 : 1;
+		assert_int_equal(watch_steps_of_times(times_ns, TIMES + 1, sorted, distances), 4);
+	}
+}
+
 static void long_times_at_different_distances_are_no_steps(void **state)
 {
 	static const double uneven[] = {9, 1, 9, 1, 1, 1, 9, 9, 1, 1, 9, 1, 1, 1, 1, 9, 1, 9, 9, 9,
@@ -84,6 +98,7 @@ int main(void)
 		cmocka_unit_test(two_long_times_can_be_in_one_step),
 		cmocka_unit_test(long_times_that_are_a_small_part_are_pauses),
 		cmocka_unit_test(a_step_must_come_three_times),
+		cmocka_unit_test(one_uneven_step_is_no_measure),
 		cmocka_unit_test(long_times_at_different_distances_are_no_steps),
 	};
 
