@@ -9,8 +9,9 @@
  *
  *   late_bench [JOBS-OF-EACH-KIND [FIRST-SEED [TABLE [FOLDER]]]]     (20, 1, all)
  *
- * Stores of plants and of unseen jobs that are not right are kept in FOLDER, which is to be in /tmp. It exits with 1 if
- * a rank is named or marked that is not late, or if fewer than 95 % of all jobs are right. */
+ * Stores of trainings, plants and unseen jobs that are not right are kept in FOLDER, which is to be in /tmp. It exits
+ * with 1 if a rank is named or marked that is not late, or if fewer than 95 % of all jobs are right. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -311,10 +312,11 @@ struct causes_found {
 	uint32_t named, right, beside;
 };
 
-static void judge_causes(const struct cause *cause, struct causes_found *found)
+static void judge_causes(const struct cause *cause, uint64_t seed, struct causes_found *found)
 {
 	struct report_straggler *report = job_straggler();
 	const struct report_straggler_rank *rank = &report->ranks[0];
+	const uint32_t right = found->right;
 	char text[STRAGGLER_TEXT_SIZE];
 	bool beside = false;
 
@@ -329,6 +331,11 @@ static void judge_causes(const struct cause *cause, struct causes_found *found)
 				  strcmp(straggler_text_cause(&rank->causes[i], text, sizeof(text)),
 					 cause->text) != 0;
 		found->beside += beside;
+	}
+	if (found->right == right) {
+		straggler_text_line(report, text, sizeof(text));
+		fprintf(stderr, "%s, seed %" PRIu64 ": %s\n", cause->name, seed, text);
+		late_judge_keep_job(seed);
 	}
 	report_straggler_destroy(report);
 }
@@ -355,7 +362,7 @@ static void run_causes(const struct cause *cause, double noise_ms, uint32_t jobs
 
 		job_set_up(&state);
 		training_play(&training);
-		judge_causes(cause, &found);
+		judge_causes(cause, training.seed, &found);
 		job_tear_down(&state);
 	}
 	late_verdict_add(jobs, found.right, 0);
