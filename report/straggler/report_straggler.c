@@ -503,7 +503,7 @@ static int fill(struct builder *builder)
 	if (!error && !builder->look)
 		error = report_straggler_costs_keep(builder->report, builder->rank_of);
 	if (!error)
-		report_straggler_victims_excuse(builder->report);
+		error = report_straggler_victims_excuse(builder->report);
 	if (!error)
 		error = judge_ranks(builder);
 	if (!error)

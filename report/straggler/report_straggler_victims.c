@@ -173,6 +173,101 @@ static int find_keepers(const struct report_straggler *report)
 	return error;
 }
 
+/* ---- groups */
+
+/* A group, and room to tell which of its ranks were kept waiting. */
+struct kept_group {
+	const struct report_straggler_communicator *late;
+	const struct straggler_group *group;
+	bool *kept;          /* owns, as the others; of each of its ranks */
+	uint64_t *waited_ns; /* of each process, on another communicator; zeroed */
+	double *values;
+};
+
+/* Marks the ranks of a group that waited for a late one on another communicator, by half of the group's lateness more
+ * than ranks outside of all groups did. */
+static void mark_kept(const struct kept_group *kept, const struct report_straggler_communicator *of)
+{
+	const struct collective_fold *late = kept->late->fold;
+	const uint32_t keeper = most_waited_for(of);
+	uint32_t count = 0;
+
+	if (keeper == REPORT_STRAGGLER_NONE || !of->members[keeper].found.ground)
+		return;
+	const uint32_t by = of->fold->members[keeper].process;
+	for (uint32_t i = 0; i < of->fold->nr_members; i++)
+		kept->waited_ns[of->fold->members[i].process] = of->members[i].found.waited_ns;
+	for (uint32_t i = 0; i < late->nr_members; i++)
+		if (!kept->late->members[i].in_group && late->members[i].process != by)
+			kept->values[count++] = (double)kept->waited_ns[late->members[i].process];
+	const double least = (double)kept->group->found.late_ns * (double)late->used / 2 +
+			     (count ? robust_median(kept->values, count) : 0);
+	for (uint32_t i = 0; i < kept->group->nr_members; i++) {
+		const uint32_t process = late->members[kept->group->members[i]].process;
+
+		kept->kept[i] |= process != by && (double)kept->waited_ns[process] >= least;
+	}
+	for (uint32_t i = 0; i < of->fold->nr_members; i++)
+		kept->waited_ns[of->fold->members[i].process] = 0;
+}
+
+/* Returns whether fewer than three quarters of a group's ranks are late by themselves: the others were kept waiting. */
+static bool is_kept(const struct report_straggler *report, const struct kept_group *kept)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < report->nr_communicators; i++)
+		if (&report->communicators[i] != kept->late)
+			mark_kept(kept, &report->communicators[i]);
+	for (uint32_t i = 0; i < kept->group->nr_members; i++) {
+		count += kept->kept[i];
+		kept->kept[i] = false;
+	}
+	return 4 * count > kept->group->nr_members;
+}
+
+/* Returns a number above those of all processes, and not below that of the ranks of any communicator. */
+static size_t room_for_all(const struct report_straggler *report)
+{
+	size_t room = 1;
+
+	for (uint32_t i = 0; i < report->nr_communicators; i++) {
+		const struct collective_fold *fold = report->communicators[i].fold;
+
+		room = fold->nr_members > room ? fold->nr_members : room;
+		for (uint32_t j = 0; j < fold->nr_members; j++)
+			if (fold->members[j].process >= room)
+				room = fold->members[j].process + 1ul;
+	}
+	return room;
+}
+
+static int drop_kept_groups(struct report_straggler *report)
+{
+	const size_t room = room_for_all(report);
+	struct kept_group kept = {
+		.kept = calloc(room, sizeof(*kept.kept)),
+		.waited_ns = calloc(room, sizeof(*kept.waited_ns)),
+		.values = calloc(room, sizeof(*kept.values)),
+	};
+	const int error = kept.kept && kept.waited_ns && kept.values ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < report->nr_communicators && !error; i++) {
+		struct report_straggler_communicator *of = &report->communicators[i];
+
+		kept.late = of;
+		for (uint32_t j = of->nr_groups; j-- > 0;) {
+			kept.group = &of->groups[j];
+			if (kept.group->found.late_ns > 0 && is_kept(report, &kept))
+				report_straggler_drop_group(of, j);
+		}
+	}
+	free(kept.kept);
+	free(kept.waited_ns);
+	free(kept.values);
+	return error;
+}
+
 /* ---- links */
 
 /* Returns whether a rank's collectives on a slow link take so much longer that it comes late to others. */
@@ -288,7 +383,7 @@ static bool is_excused(const struct report_straggler *report,
 	return 2 * victims >= group->nr_members;
 }
 
-void report_straggler_victims_excuse(struct report_straggler *report)
+static void excuse_victims(struct report_straggler *report)
 {
 	const struct report_straggler_communicator *pipelines = find_pipelines(report);
 
@@ -310,6 +405,12 @@ void report_straggler_victims_excuse(struct report_straggler *report)
 			if (is_excused(report, pipelines, of, &of->groups[j]))
 				report_straggler_drop_group(of, j);
 	}
+}
+
+int report_straggler_victims_excuse(struct report_straggler *report)
+{
+	excuse_victims(report);
+	return drop_kept_groups(report);
 }
 
 /* Sets kept_by of the ranks that were excused on a communicator. */

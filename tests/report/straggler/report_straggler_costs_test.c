@@ -1,4 +1,4 @@
-/* What a rank costs on several communicators, each of which is there for a part of the run. */
+/* Ranks on several communicators: what one costs, and whom it keeps waiting. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,10 +135,58 @@ static void what_communicators_cost_one_after_the_other_adds_up(void **state)
 	assert_int_equal(count_named(), 1);
 }
 
+/* Ranks with an odd number wait for one of them, and come late to the collectives of all. */
+static void a_group_that_one_of_its_ranks_kept_waiting_is_not_named(void **state)
+{
+	struct job job;
+
+	(void)state;
+	begin(&job);
+	for (uint32_t step = 0; step < STEPS; step++) {
+		work(&job, 2);
+		meet(&job, DATA);
+		work(&job, 0);
+		meet(&job, WORLD);
+	}
+	job_commit();
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_groups, 0);
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].rank, LATE);
+	report_straggler_destroy(found);
+}
+
+/* The same ranks are late by themselves: none waits for another one. */
+static void a_group_whose_ranks_are_all_late_is_named(void **state)
+{
+	struct job job;
+
+	(void)state;
+	begin(&job);
+	for (uint32_t step = 0; step < STEPS; step++) {
+		work(&job, 0);
+		meet(&job, DATA);
+		work(&job, 0);
+		for (uint32_t i = 1; i < RANKS; i += 2)
+			job.now_ms[i] += 2;
+		meet(&job, WORLD);
+	}
+	job_commit();
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_groups, 1);
+	assert_int_equal(found->groups[0].group->nr_members, RANKS / 2);
+	assert_int_equal(found->nr_named, 0);
+	report_straggler_destroy(found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(a_group_that_one_of_its_ranks_kept_waiting_is_not_named),
+		TEST(a_group_whose_ranks_are_all_late_is_named),
 		TEST(one_delay_on_two_communicators_costs_once),
 		TEST(a_delay_that_costs_enough_is_named_on_both),
 		TEST(what_communicators_cost_one_after_the_other_adds_up),
