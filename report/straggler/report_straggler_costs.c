@@ -117,7 +117,8 @@ static void sum_places(struct places *places, struct rank_cost *costs)
 	for (uint32_t first = 0; first < places->count; first = end) {
 		const struct place *of = &places->list[first];
 
-		for (end = first + 1; end < places->count && places->list[end].process == of->process;)
+		for (end = first + 1;
+		     end < places->count && places->list[end].process == of->process;)
 			end++;
 		costs[of->rank].collectives_ns += cost_together(of, end - first, places->edges);
 	}

@@ -16,10 +16,10 @@ bool report_straggler_roots_has(uint32_t function);
 void report_straggler_roots_add(struct report_straggler_rooted *rooted,
 				const struct collective_sum *sum);
 
-/* waited_ns: of each rank of the report, how much longer a member was in these calls than the one that was there for the
- * shortest time; other ranks are left alone. A root waits for nobody, so it is among those that waited least. Several
- * may be, because whoever comes after the root does not wait either. False: there are no such calls, or the members do
- * not have as many. */
+/* waited_ns: of each rank of the report, how much longer a member was in these calls than the one that was there for
+ * the shortest time; other ranks are left alone. A root waits for nobody, so it is among those that waited least.
+ * Several may be, because whoever comes after the root does not wait either. False: there are no such calls, or the
+ * members do not have as many. */
 bool report_straggler_roots_find(const struct report_straggler_communicator *of,
 				 uint64_t *waited_ns);
 

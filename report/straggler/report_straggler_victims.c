@@ -9,7 +9,8 @@
 
 #include "report/statistics/robust.h"
 
-#define ROOT_WAITS_PART 10 /* a root waits for a tenth of what others wait for it, at most: less is noise */
+#define ROOT_WAITS_PART                                                                            \
+	10 /* a root waits for a tenth of what others wait for it, at most: less is noise */
 
 /* ---- collectives */
 
@@ -100,8 +101,8 @@ static void try_keeper(const struct report_straggler *report, uint32_t communica
 }
 
 /* Returns the root for which a rank waited. Members that come after the root wait as little as the root: of those that
- * are late, for which the others waited elsewhere, the one that is least late came first. If none is, that is the member
- * that waited least. waited_ns: of each rank of the report, how much longer a member was in the calls. */
+ * are late, for which the others waited elsewhere, the one that is least late came first. If none is late, the root is
+ * the member that waited least. waited_ns: of each rank of the report, how much longer a member was in the calls. */
 static uint32_t find_root(const struct report_straggler *report,
 			  const struct report_straggler_communicator *of, uint32_t kept,
 			  const uint64_t *waited_ns)
@@ -117,8 +118,7 @@ static uint32_t find_root(const struct report_straggler *report,
 		    !(rank->named || rank->groups) || !is_keeper(report, by, kept))
 			continue;
 		if (root == REPORT_STRAGGLER_NONE ||
-		    rank->others_mean_ns <
-			    report->ranks[of->members[root].of_rank].others_mean_ns)
+		    rank->others_mean_ns < report->ranks[of->members[root].of_rank].others_mean_ns)
 			root = i;
 	}
 	return root == REPORT_STRAGGLER_NONE ? least : root;
@@ -149,10 +149,10 @@ static void find_keeper(const struct report_straggler *report, struct report_str
 		if (last != REPORT_STRAGGLER_NONE)
 			try_keeper(report, i, last, &kept);
 		if (report_straggler_roots_find(of, waited_ns))
-			try_keeper(report, i,
-				   find_root(report, of, (uint32_t)(rank - report->ranks),
-					     waited_ns),
-				   &kept);
+			try_keeper(
+				report, i,
+				find_root(report, of, (uint32_t)(rank - report->ranks), waited_ns),
+				&kept);
 	}
 }
 

@@ -49,8 +49,8 @@ static void sort_latest(struct straggler_lateness *lateness)
 /* The pauses of a subject. */
 struct pauses {
 	uint32_t stretches;
-	double late;  /* in all of them, the mean of its ranks */
-	double most;  /* of one of its ranks in one of them */
+	double late; /* in all of them, the mean of its ranks */
+	double most; /* of one of its ranks in one of them */
 };
 
 static struct pauses pauses_of(const struct straggler_lateness *lateness, uint32_t subject,

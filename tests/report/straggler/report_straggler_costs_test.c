@@ -51,8 +51,7 @@ static void begin(struct job *job)
 static void work(struct job *job, double late_ms)
 {
 	for (uint32_t i = 0; i < RANKS; i++)
-		job->now_ms[i] +=
-			10 + 0.05 * job_uniform(&job->seed) + (i == LATE ? late_ms : 0);
+		job->now_ms[i] += 10 + 0.05 * job_uniform(&job->seed) + (i == LATE ? late_ms : 0);
 }
 
 /* All leave 0.1 ms after the last of their communicator has come. */
@@ -68,10 +67,9 @@ static void meet(struct job *job, uint32_t communicator)
 	}
 	for (uint32_t i = 0; i < RANKS; i++) {
 		const double end_ms = last_ms[part_of(communicator, i)] + 0.1;
-		const struct collective call =
-			job_all_reduce(communicator, job->calls[communicator], 0,
-				       (uint64_t)(job->now_ms[i] * MS),
-				       (uint64_t)((end_ms - job->now_ms[i]) * MS));
+		const struct collective call = job_all_reduce(
+			communicator, job->calls[communicator], 0, (uint64_t)(job->now_ms[i] * MS),
+			(uint64_t)((end_ms - job->now_ms[i]) * MS));
 
 		job_call(job->processes[i], &call);
 		job->now_ms[i] = end_ms;

@@ -259,14 +259,14 @@ static void one_stall_makes_no_host_of_a_rank_with_lumps(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 5; seed++) {
-		const struct model model = {.ranks = 24,
-					    .ranks_per_host = 2,
-					    .collectives = STEPS,
-					    .work_ms = 100,
-					    .noise_ms = 2,
-					    .plants = {{2, 2, 400, 15, 29, 10},
-						       {3, 3, 1500, 118, 0, 1}},
-					    .seed = seed};
+		const struct model model = {
+			.ranks = 24,
+			.ranks_per_host = 2,
+			.collectives = STEPS,
+			.work_ms = 100,
+			.noise_ms = 2,
+			.plants = {{2, 2, 400, 15, 29, 10}, {3, 3, 1500, 118, 0, 1}},
+			.seed = seed};
 		struct model_result result = model_play(&model);
 
 		assert_int_equal(result.nr_groups, 0);

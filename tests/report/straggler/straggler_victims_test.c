@@ -315,7 +315,9 @@ static void the_root_is_not_the_rank_that_comes_after_it(void **state)
 	for (uint32_t step = 0; step < STEPS; step++) {
 		for (uint32_t i = 0; i < 2 * RANKS; i++)
 			now_ms[i] += 20 + 0.2 * job_uniform(&seed) +
-				     (i == RANKS + 1 ? 10 : i == RANKS ? 12 : 0);
+				     (i == RANKS + 1 ? 10
+				      : i == RANKS   ? 12
+						     : 0);
 		const double sent_ms[] = {now_ms[1], now_ms[RANKS + 1]};
 		for (uint32_t i = 0; i < 2 * RANKS; i++) {
 			const double end_ms = fmax(now_ms[i], sent_ms[i / RANKS]) + 1;
