@@ -52,8 +52,9 @@ struct straggler_absence {
 	bool has_ended; /* all absent ranks have ended by themselves, not by a signal from outside */
 };
 
-/* newest_ns: of each process of the roster, when it made its newest call. Sets *absence, but for its last seven
- * members. nr_absent is 0 if nobody waits so. 0 or -ENOMEM; call straggler_absence_fini() in either case. */
+/* newest_ns: of each process of the roster, when it made its newest call. Sets *absence up to usual_ns, and zeroes what
+ * follows, which straggler_absences.h and straggler_deaths.h set. nr_absent is 0 if nobody waits so. 0 or -ENOMEM; call
+ * straggler_absence_fini() in either case. */
 int straggler_absence_find(const struct collective_match *match,
 			   const struct collective_log_call *calls, const struct roster *roster,
 			   const uint64_t *newest_ns, struct straggler_absence *absence);

@@ -26,7 +26,8 @@
  *     What the others waited for it there is more than STRAGGLER_SHARE_MIN of the whole span, and of a phase of fewer
  *     than 8 stretches STRAGGLER_SHORT_MIN. In a look at the newest part of a run a short phase counts for nothing, and
  *     where chance explains how often it was last, the phase must cost STRAGGLER_STALL_MIN.
- *   - HIDDEN: another one is named, and without that one it is late all along, by more than STRAGGLER_HIDDEN_MIN. */
+ *   - HIDDEN: another one is named by FREQUENCY, and without that one it is late all along, by more than
+ *     STRAGGLER_HIDDEN_MIN. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H
 

@@ -9,7 +9,7 @@
  *   - Slow links are found as of straggler_links.h, in the first window.
  *   - Ranks that have not come to a collective are no findings: what they cost is not known yet.
  *   - The chance of a false name is divided by WATCH_LOOK_LOOKS, because a job is looked at again and again.
- * Pure; one thread. */
+ * Pure but for reading the store; one thread. */
 #ifndef WATCH_LOOK_H
 #define WATCH_LOOK_H
 
