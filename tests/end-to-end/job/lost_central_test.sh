@@ -230,8 +230,13 @@ same "ns" "$(total_ns "$scratch/port")" "$(truth_sum valid_ns "$scratch"/truth.[
 begin moved
 lost=$(port moved)
 taken "$lost"
-kill -KILL $(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-job /proc/{}/comm && echo {}")
+aggregator=$(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-job /proc/{}/comm && echo {}")
+# It is stopped until the port is taken: on a busy machine it would be first.
+starter=$(awk '/^PPid:/ { print $2 }' "/proc/$aggregator/status")
+kill -STOP "$starter"
+kill -KILL "$aggregator"
 until grep -q taken "$scratch/taken"; do :; done
+kill -CONT "$starter"
 await_successor moved "$lost"
 kill "$taker"
 contains "it says so" "$scratch/err.0" "is another program's by now: it takes another one"

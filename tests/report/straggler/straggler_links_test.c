@@ -154,7 +154,7 @@ static void a_report_says_so(void **state)
 	fclose(out);
 	assert_non_null(strstr(text, "\nslow link: ranks 6-7 move data at 4.20 GB/s, 7 similar "
 				     "communicators at 8.39 (median): all_reduce of 16.0 MiB to "
-				     "32.0 MiB; 79.936 ms more in all\n"
+				     "32.0 MiB; 79.937 ms more in all\n"
 				     "late: no rank stands out, but a slow link: ranks 6-7\n"));
 	assert_non_null(strstr(text, "\"slow_links\":[\n{\"communicator\":\"0000000000000103\","
 				     "\"name\":\"ranks 6-7\",\"function\":\"all_reduce\","
