@@ -395,7 +395,7 @@ static void end(struct job_keeper_process *process, enum ending ending)
 			   "that writes the profile");
 	else {
 		job_nodes_count(&nodes, &lives);
-		keeper_word_say_missing(&lives);
+		keeper_word_say_missing(&lives, process->options->folds_on_nodes);
 		say_strangers(process);
 	}
 	poll(NULL, 0, LAST_WORDS_MS);

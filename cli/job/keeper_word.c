@@ -9,16 +9,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-void keeper_word_say_missing(const struct keeper_lives *lives)
+void keeper_word_say_missing(const struct keeper_lives *lives, bool folds_on_nodes)
 {
-	if (lives->nr_absent && lives->took_over)
+	if (lives->nr_absent && folds_on_nodes)
+		log_warning("%u of %u nodes did not join this aggregator: the profile has what they "
+			    "leave in its directory themselves",
+			    lives->nr_absent, lives->nr_nodes);
+	else if (lives->nr_absent && lives->took_over)
 		log_warning("%u of %u nodes did not come to this aggregator, which took over: "
 			    "what they recorded is in the profile as far as they sent it before",
 			    lives->nr_absent, lives->nr_nodes);
 	else if (lives->nr_absent)
 		log_warning("%u of %u nodes did not join: their GPU work is not in the profile",
 			    lives->nr_absent, lives->nr_nodes);
-	else if (lives->nr_agents == 0)
+	else if (lives->nr_agents == 0 && !folds_on_nodes)
 		log_warning("no node has joined");
 	if (lives->nr_silent)
 		log_warning("%llu node%s did not say goodbye: the end of their work may be missing",
@@ -58,7 +62,7 @@ char keeper_word_await(int fd, uint64_t ended_ns, bool failed, struct keeper_liv
 void keeper_word_say_left(char last, const struct keeper_lives *lives, bool folds_on_nodes)
 {
 	if (last == KEEPER_WORD_LIVES)
-		keeper_word_say_missing(lives);
+		keeper_word_say_missing(lives, folds_on_nodes);
 	if (last == KEEPER_WORD_WRITES)
 		log_notice("the reports are still being written; flamegrid report reads the "
 			   "profile at any time");

@@ -36,8 +36,9 @@ typedef void (*keeper_word_told)(void *context, uint64_t since_ns);
 char keeper_word_await(int fd, uint64_t ended_ns, bool failed, struct keeper_lives *lives,
 		       keeper_word_told told, void *context);
 
-/* A line for each kind of loss. */
-void keeper_word_say_missing(const struct keeper_lives *lives);
+/* A line for each kind of loss. folds_on_nodes: a node that did not come has a profile of its own, and nothing is lost
+ * by that. */
+void keeper_word_say_missing(const struct keeper_lives *lives, bool folds_on_nodes);
 
 /* What rank 0 says if the keeper's last word was this one. */
 void keeper_word_say_left(char last, const struct keeper_lives *lives, bool folds_on_nodes);
