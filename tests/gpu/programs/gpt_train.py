@@ -65,4 +65,5 @@ def train(steps):
     print('loss %.3f' % loss.item())
 
 
-train(int(sys.argv[1]))
+if __name__ == '__main__':
+    train(int(sys.argv[1]))
