@@ -7,11 +7,13 @@
 
 #define FIRST_PLACE (LAUNCH_METER_PERIOD / 2 - 1)
 #define TRIALS      31u
+#define SHARE_TURNS 4u /* one of so many metered calls tells shares */
 
 static struct {
 	uint32_t period;
 	uint64_t start_cycles, start_ns;
-	uint64_t own[LAUNCH_METER_PARTS]; /* cycles of the stamps themselves */
+	/* Cycles of the stamps themselves: of a call with a stamp for each part, and of one with as few as it can. */
+	uint64_t own[LAUNCH_METER_PARTS], own_whole;
 } self = {.period = LAUNCH_METER_PERIOD};
 
 /* ns a cycle, times 2^SCALE_SHIFT, from the newest pair of times; any thread may write it. Floating point would change
@@ -59,13 +61,29 @@ static void wait_for_next(struct launch_meter *meter)
 {
 	uint8_t place = next_place(meter->place);
 
-	if (meter->resume) {
-		meter->left = meter->resume;
-		meter->resume = 0;
-		return;
-	}
 	meter->left = self.period == 1 ? 1 : (int32_t)LAUNCH_METER_PERIOD - meter->place + place;
 	meter->place = place;
+}
+
+static bool is_full(void)
+{
+	return self.period == 1;
+}
+
+void launch_meter_begin(struct launch_meter *meter)
+{
+	if (meter->open) /* its call threw, so its exit never came */
+		launch_meter_end(meter);
+	memset(meter->cycles, 0, sizeof(meter->cycles));
+	meter->part = LAUNCH_METER_ENTRY;
+	meter->is_next = meter->has_come = false;
+	meter->left_before = meter->left;
+	meter->on = meter->open = true;
+	meter->tells_shares = !is_full() && meter->turn % SHARE_TURNS == 0;
+	meter->by_part = is_full() || meter->tells_shares;
+	/* Also brings the code of later stamps. */
+	launch_meter_switch(meter, LAUNCH_METER_ENTRY);
+	meter->cycles[LAUNCH_METER_ENTRY] = 0;
 }
 
 static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns)
@@ -73,31 +91,26 @@ static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint6
 	meter->to = to;
 	meter->since_ns = now_ns;
 	meter->place = FIRST_PLACE;
-	meter->left = self.period == 1 ? 0 : (int32_t)FIRST_PLACE;
-	meter->stamp = launch_meter_cycles();
-	set_scale(now_ns, meter->stamp);
+	meter->left = (int32_t)FIRST_PLACE;
+	set_scale(now_ns, launch_meter_cycles());
 	add(meter, RECORD_METER_THREADS, 1);
+	if (is_full()) { /* this call is metered from here on */
+		meter->left = 0;
+		launch_meter_begin(meter);
+	}
 }
 
 void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns)
 {
 	if (!meter->to)
 		begin_thread(meter, to, now_ns);
-	if (meter->open) /* its call threw, so its exit never came */
-		launch_meter_end(meter);
+	meter->has_come = true;
 	if (meter->left > 0)
 		return;
-	uint64_t entry = launch_meter_cycles() - meter->stamp;
-	set_scale(now_ns, meter->stamp);
-	memset(meter->cycles, 0, sizeof(meter->cycles));
-	meter->part = LAUNCH_METER_ENTRY;
+	set_scale(now_ns, launch_meter_cycles());
 	meter->call_ns = now_ns;
-	meter->on = meter->open = true;
+	meter->is_next = true;
 	wait_for_next(meter);
-	/* What this function takes is not the call's: its code is seldom in a near cache, since most calls do without.
-	 * The stamp also brings the code of later stamps. */
-	launch_meter_switch(meter, LAUNCH_METER_ENTRY);
-	meter->cycles[LAUNCH_METER_ENTRY] = entry;
 }
 
 void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part)
@@ -112,7 +125,7 @@ void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part
 void launch_meter_pause(struct launch_meter *meter)
 {
 	launch_meter_switch(meter, LAUNCH_METER_EXIT);
-	meter->on = false;
+	meter->on = meter->by_part = false;
 }
 
 void launch_meter_go_on(struct launch_meter *meter)
@@ -121,27 +134,62 @@ void launch_meter_go_on(struct launch_meter *meter)
 	meter->on = true;
 }
 
-void launch_meter_end(struct launch_meter *meter)
+/* Adds what the metered call took, in cycles. */
+static void add_call(struct launch_meter *meter, const uint64_t parts[LAUNCH_METER_PARTS],
+		     uint64_t all, uint64_t cycles)
 {
-	uint64_t ns[LAUNCH_METER_PARTS], sum_ns = 0;
-
-	meter->on = meter->open = false;
 	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
-		sum_ns += ns[part] = to_ns(meter->cycles[part] - self.own[part]);
-	if (sum_ns > LAUNCH_METER_OUTLIER_NS) {
-		add(meter, RECORD_METER_OUTLIERS, 1);
-		add(meter, RECORD_METER_OUTLIER_NS, sum_ns);
-		meter->resume = meter->left > 1 ? (uint16_t)(meter->left - 1) : 0;
-		meter->left = 1;
-		return;
-	}
-	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
-		add(meter, RECORD_METER_ENTRY_NS + part, ns[part] * self.period);
+		add(meter, RECORD_METER_ENTRY_NS + part,
+		    to_ns(all ? cycles * parts[part] / all : 0) * self.period);
 	add(meter, RECORD_METER_METERED, 1);
 	add(meter, RECORD_METER_CALLS, self.period);
 	if (meter->call_ns > meter->since_ns)
 		add(meter, RECORD_METER_THREAD_NS, meter->call_ns - meter->since_ns);
 	meter->since_ns = meter->call_ns;
+}
+
+/* What is left of cycles without the stamps' own. A counter may jump (to_ns()). */
+static uint64_t without_own(uint64_t cycles, uint64_t own)
+{
+	return cycles > own && cycles >> 50 == 0 ? cycles - own : 0;
+}
+
+void launch_meter_end(struct launch_meter *meter)
+{
+	uint64_t whole = 0, all = 0;
+
+	meter->on = meter->by_part = meter->open = false;
+	if (!meter->has_come && meter->left == meter->left_before) {
+		meter->is_next = true;
+		return;
+	}
+	meter->turn++;
+	const bool has_parts = is_full() || meter->tells_shares;
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++) {
+		if (has_parts)
+			meter->cycles[part] = without_own(meter->cycles[part], self.own[part]);
+		whole += meter->cycles[part];
+	}
+	if (!has_parts)
+		whole = without_own(whole, self.own_whole);
+	const uint64_t ns = to_ns(whole);
+	if (meter->tells_shares) {
+		for (uint32_t part = 0; ns <= LAUNCH_METER_OUTLIER_NS && part < LAUNCH_METER_PARTS;
+		     part++)
+			meter->shares[part] += meter->cycles[part];
+		meter->is_next = true;
+		return;
+	}
+	if (ns > LAUNCH_METER_OUTLIER_NS) {
+		add(meter, RECORD_METER_OUTLIERS, 1);
+		add(meter, RECORD_METER_OUTLIER_NS, ns);
+		meter->is_next = true;
+		return;
+	}
+	const uint64_t *parts = has_parts ? meter->cycles : meter->shares;
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+		all += parts[part];
+	add_call(meter, parts, all, whole);
 }
 
 void launch_meter_add_stack(struct launch_meter *meter, uint64_t begin, uint32_t stacks)
@@ -191,20 +239,25 @@ static void insert(uint64_t *values, uint32_t nr, uint64_t value)
 static void measure_own(void)
 {
 	_Atomic uint64_t words[RECORD_METER_WORDS] = {0};
-	uint64_t cycles[LAUNCH_METER_PARTS][TRIALS];
+	uint64_t cycles[LAUNCH_METER_PARTS][TRIALS], whole[TRIALS];
 	struct launch_meter meter = {.left = LAUNCH_METER_PERIOD, .to = words};
 
-	for (uint32_t trial = 0; trial < TRIALS;) {
+	for (uint32_t trial = 0; trial < 2 * TRIALS;) {
+		meter.turn = (uint8_t)(trial / TRIALS); /* first those that tell shares */
 		make_empty_call(&meter);
 		if (!meter.open)
 			continue;
 		meter.open = false;
-		for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+		for (uint32_t part = 0; trial < TRIALS && part < LAUNCH_METER_PARTS; part++)
 			insert(cycles[part], trial, meter.cycles[part]);
+		if (trial >= TRIALS)
+			insert(whole, trial - TRIALS,
+			       meter.cycles[LAUNCH_METER_ENTRY] + meter.cycles[LAUNCH_METER_EXIT]);
 		trial++;
 	}
 	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
 		self.own[part] = cycles[part][TRIALS / 2];
+	self.own_whole = whole[TRIALS / 2];
 }
 
 void launch_meter_init(uint32_t period)

@@ -6,7 +6,12 @@
  * What is metered begins with launch_callback_enter() and ends with launch_callback_exit(). CUPTI's own work is
  * outside, and so is the way from CUPTI to these functions. A metered call of more than LAUNCH_METER_OUTLIER_NS was
  * interrupted: it is counted apart, and the next call is metered in its place. New stacks are always metered, and are
- * left out of the parts. So is what the meter itself costs, as launch_meter_init() measured it.
+ * left out of the parts.
+ *
+ * Stamps cost much where caches are cold, as those of sampled calls are. So the call before makes all ready, and such a
+ * call has as few stamps as it can, which tell its whole time. One of four has all stamps instead: it does not count,
+ * and only tells which share each part has. With METER_OPTION_ENV=full all calls have all stamps. What the stamps
+ * themselves cost is left out, as launch_meter_init() measured it.
  *
  * One thread each, but for launch_meter_init(). */
 #ifndef LAUNCH_METER_H
@@ -29,17 +34,22 @@ enum launch_meter_part {
 };
 
 struct launch_meter {        /* zeroed: the thread has made no call */
-	int32_t left;        /* calls up to the next metered one, and it */
+	int32_t left;        /* calls up to the one before the next metered one, and it */
 	bool on;             /* the guest's work at present is metered */
+	bool by_part;        /* and each part has a stamp */
 	bool open;           /* the metered call has begun, and has not ended */
+	bool is_next;        /* the next call is metered */
+	bool has_come;       /* the metered call is one that counts; see left_before */
+	bool tells_shares;   /* it does not count, but tells the shares of the parts */
+	uint8_t turn;        /* of SHARE_TURNS */
 	uint8_t part, place; /* of the stamp; of the metered call in its block */
-	uint16_t
-		resume; /* value of `left` behind a call that is metered in another one's place; 0: none */
-	uint64_t stamp;       /* cycles */
+	int32_t left_before; /* value of `left` before the metered call: it counts if that has changed */
+	uint64_t stamp;      /* cycles */
 	uint64_t call_ns;     /* CLOCK_MONOTONIC of the metered call */
 	uint64_t since_ns;    /* up to here, the thread's time is counted */
 	_Atomic uint64_t *to; /* the lane's meter; NULL: none */
 	uint64_t cycles[LAUNCH_METER_PARTS];
+	uint64_t shares[LAUNCH_METER_PARTS]; /* cycles of the calls that tell them */
 };
 
 /* Begins to measure the counter. period: LAUNCH_METER_PERIOD, or 1. Call it before the first launch. */
@@ -59,11 +69,15 @@ static inline uint64_t launch_meter_cycles(void)
 #endif
 }
 
-/* Stamps the beginning of a call that may be the metered one. */
+/* Part of launch_meter_stamp(). */
+void launch_meter_begin(struct launch_meter *meter);
+
+/* Stamps the beginning of a call if it is the metered one. It may turn out to be within another, or none that counts:
+ * then the next one is. */
 static inline void launch_meter_stamp(struct launch_meter *meter)
 {
-	if (__builtin_expect(meter->left <= 1, 0))
-		meter->stamp = launch_meter_cycles();
+	if (__builtin_expect(meter->is_next, 0))
+		launch_meter_begin(meter);
 }
 
 /* Counts a call of a thread that has a lane. Returns whether launch_meter_turn() must be called. */
@@ -72,7 +86,8 @@ static inline bool launch_meter_is_due(struct launch_meter *meter)
 	return __builtin_expect(--meter->left <= 0, 0);
 }
 
-/* Begins with the thread's first call, or meters this call. to: the meter of the thread's lane. */
+/* Begins with the thread's first call, or makes ready that the next call is metered. to: the meter of the thread's
+ * lane. */
 void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns);
 
 /* Part of launch_meter_enter_part(). */
@@ -81,7 +96,7 @@ void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part
 /* What follows belongs to this part of the call. */
 static inline void launch_meter_enter_part(struct launch_meter *meter, enum launch_meter_part part)
 {
-	if (__builtin_expect(meter->on, 0))
+	if (__builtin_expect(meter->by_part, 0))
 		launch_meter_switch(meter, part);
 }
 

@@ -62,12 +62,12 @@ static void enter(struct fixture *fixture, struct launch_meter *meter, _Atomic u
 	launch_meter_enter_part(meter, LAUNCH_METER_ENTRY);
 }
 
-/* Returns whether the call was metered. extra: cycles more than the call takes. */
+/* Returns whether the call was metered and counts. extra: cycles more than the call takes. */
 static bool make_call(struct fixture *fixture, struct launch_meter *meter, _Atomic uint64_t *to,
 		      uint64_t extra)
 {
 	enter(fixture, meter, to);
-	bool metered = meter->on;
+	bool metered = meter->on && !meter->tells_shares;
 	if (meter->on) {
 		meter->stamp -= extra;
 		launch_meter_pause(meter);
@@ -85,30 +85,87 @@ static struct ledger_entry entry(struct fixture *fixture, enum ledger_reason rea
 	return test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, reason);
 }
 
-static void each_block_has_one_metered_call_and_each_place_its_turn(void **state)
+/* The third call after one that tells shares is one later in its block than the others. */
+static void a_block_has_one_metered_call_and_places_take_turns(void **state)
 {
 	struct fixture *fixture = *state;
 	struct launch_meter meter = {0};
-	bool seen[LAUNCH_METER_PERIOD] = {false};
+	uint32_t seen[LAUNCH_METER_PERIOD] = {0}, nr = 0, nr_seen = 0;
 
 	start(fixture, LAUNCH_METER_PERIOD);
 	_Atomic uint64_t *to = claim(fixture);
-	for (uint32_t block = 0; block < BLOCKS; block++) {
-		uint32_t nr = 0;
-
-		for (uint32_t place = 0; place < LAUNCH_METER_PERIOD; place++)
-			if (make_call(fixture, &meter, to, 0)) {
-				assert_false(seen[place]);
-				seen[place] = true;
-				nr++;
-			}
-		assert_int_equal(nr, 1);
-	}
+	for (uint32_t i = 0; i < BLOCKS * LAUNCH_METER_PERIOD; i++)
+		if (make_call(fixture, &meter, to, 0)) {
+			nr_seen += seen[i % LAUNCH_METER_PERIOD]++ == 0;
+			nr++;
+		}
+	assert_int_equal(nr, BLOCKS);
+	assert_true(nr_seen >= LAUNCH_METER_PERIOD * 3 / 4);
+	for (uint32_t i = 0; i < LAUNCH_METER_PERIOD; i++)
+		assert_true(seen[i] <= 2);
 	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, BLOCKS);
 	assert_int_equal(entry(fixture, LEDGER_METER_EXIT).count, BLOCKS);
 	assert_int_equal(entry(fixture, LEDGER_METER).count, BLOCKS * LAUNCH_METER_PERIOD);
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 1);
 	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, 0);
+}
+
+/* One metered call of four tells shares, the first one, too. The others have no stamp between their parts, so their time
+ * is divided as that of the former. */
+static void calls_that_tell_shares_divide_the_others(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+	uint32_t nr_shares = 0, nr = 0;
+
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < 40 * LAUNCH_METER_PERIOD; i++) {
+		fixture->now_ns = monotonic_ns();
+		launch_meter_stamp(&meter);
+		if (launch_meter_is_due(&meter))
+			launch_meter_turn(&meter, to, fixture->now_ns);
+		launch_meter_enter_part(&meter, LAUNCH_METER_NATIVE);
+		if (meter.on)
+			meter.stamp -= 20000;
+		if (!meter.on)
+			continue;
+		nr_shares += meter.tells_shares;
+		nr += !meter.tells_shares;
+		assert_int_equal(meter.part,
+				 meter.tells_shares ? LAUNCH_METER_NATIVE : LAUNCH_METER_ENTRY);
+		launch_meter_pause(&meter);
+		launch_meter_go_on(&meter);
+		launch_meter_pause(&meter);
+		launch_meter_end(&meter);
+	}
+	assert_int_equal(nr_shares, (nr + 2) / 3);
+	assert_true(entry(fixture, LEDGER_METER_NATIVE).ns >
+		    9 * (entry(fixture, LEDGER_METER).ns - entry(fixture, LEDGER_METER_NATIVE).ns));
+}
+
+/* A call within another, or one that counts nowhere, is not the metered one: the next is. */
+static void a_call_that_does_not_count_is_not_metered(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	while (!meter.is_next)
+		make_call(fixture, &meter, to, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		launch_meter_stamp(&meter);
+		assert_true(meter.open);
+		launch_meter_end(&meter);
+		assert_true(meter.is_next && !meter.on);
+	}
+	assert_int_equal(meter.turn, 0);
+	make_call(fixture, &meter, to, 0);
+	assert_int_equal(meter.turn, 1);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 0); /* it told shares */
+	assert_true(make_call(fixture, &meter, to, 0));
+	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 1);
 }
 
 static void a_full_meter_reads_every_call(void **state)
@@ -131,33 +188,12 @@ static void a_short_thread_has_no_metered_call(void **state)
 
 	start(fixture, LAUNCH_METER_PERIOD);
 	_Atomic uint64_t *to = claim(fixture);
-	for (uint32_t i = 0; i < LAUNCH_METER_PERIOD / 2 - 1; i++)
+	for (uint32_t i = 0; i < LAUNCH_METER_PERIOD / 2 + 1; i++)
 		assert_false(make_call(fixture, &meter, to, 0));
 	assert_true(make_call(fixture, &meter, to, 0));
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 1);
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns, 0);
 	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 1);
-}
-
-static void the_meters_own_turn_is_no_part_of_the_call(void **state)
-{
-	struct fixture *fixture = *state;
-	struct launch_meter meter = {0};
-	_Atomic uint64_t *to = claim(fixture);
-
-	launch_meter_init(1);
-	launch_meter_stamp(&meter);
-	assert_true(launch_meter_is_due(&meter));
-	meter.part = LAUNCH_METER_EXIT; /* as the call before left it */
-	meter.stamp = launch_meter_cycles() - 1000;
-	uint64_t before = launch_meter_cycles();
-	launch_meter_turn(&meter, to, fixture->now_ns);
-	assert_true(meter.on);
-	assert_int_equal(meter.part, LAUNCH_METER_ENTRY);
-	assert_true(meter.stamp >= before); /* the clock began anew at the end of the turn, */
-	assert_true(meter.cycles[LAUNCH_METER_ENTRY] <= meter.stamp - before + 1000);
-	assert_int_equal(meter.cycles[LAUNCH_METER_EXIT], 0); /* which counts nowhere */
-	launch_meter_init(LAUNCH_METER_PERIOD);
 }
 
 static void an_interrupted_call_stands_for_itself_and_the_next_takes_its_place(void **state)
@@ -172,7 +208,8 @@ static void an_interrupted_call_stands_for_itself_and_the_next_takes_its_place(v
 		metered += make_call(fixture, &meter, to, i < LAUNCH_METER_PERIOD ? 1ull << 48 : 0);
 	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count,
 			 metered - entry(fixture, LEDGER_METER_ENTRY).count);
-	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count, LAUNCH_METER_PERIOD / 2 + 1);
+	assert_int_equal(entry(fixture, LEDGER_METER_OUTLIER).count,
+			 LAUNCH_METER_PERIOD / 2 * 3 / 4);
 	assert_true(entry(fixture, LEDGER_METER_OUTLIER).ns > LAUNCH_METER_OUTLIER_NS);
 	assert_int_equal(entry(fixture, LEDGER_METER).count,
 			 LAUNCH_METER_PERIOD * entry(fixture, LEDGER_METER_ENTRY).count);
@@ -289,10 +326,11 @@ static void a_counter_that_jumps_adds_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(each_block_has_one_metered_call_and_each_place_its_turn),
+		TEST(a_block_has_one_metered_call_and_places_take_turns),
+		TEST(calls_that_tell_shares_divide_the_others),
+		TEST(a_call_that_does_not_count_is_not_metered),
 		TEST(a_full_meter_reads_every_call),
 		TEST(a_short_thread_has_no_metered_call),
-		TEST(the_meters_own_turn_is_no_part_of_the_call),
 		TEST(an_interrupted_call_stands_for_itself_and_the_next_takes_its_place),
 		TEST(threads_add_up),
 		TEST(the_parts_are_the_whole),
