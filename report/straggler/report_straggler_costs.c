@@ -28,7 +28,8 @@ struct places {
 static double cost_of(const struct report_straggler_communicator *of,
 		      const struct straggler_subject *found)
 {
-	const double waited_ns = (double)found->others_ns / (of->fold->nr_members - 1);
+	const double waited_ns = (double)found->others_ns /
+				 straggler_subject_waiters(found, of->fold->nr_members);
 
 	return found->ground == STRAGGLER_HIDDEN
 		       ? fmax(waited_ns, found->steady * (double)of->span_ns)

@@ -49,10 +49,11 @@ static void count_stretches(const struct work *work, struct straggler_subject *s
 	}
 }
 
-/* The share of the span that the mean of the other ranks waited. */
-static double share_of(const struct work *work, uint64_t waited_ns)
+/* The share of the span that the mean of the ranks outside waited. */
+static double share_of(const struct work *work, const struct straggler_subject *subject,
+		       uint64_t waited_ns)
 {
-	const double others = (double)work->lateness.nr_members - 1;
+	const double others = straggler_subject_waiters(subject, work->lateness.nr_members);
 
 	return work->input->span_ns ? (double)waited_ns / others / (double)work->input->span_ns : 0;
 }
@@ -162,7 +163,8 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 {
 	const uint64_t used = work->input->fold->used;
 	const uint32_t shift = work->input->fold->shift;
-	const double span_ns = (double)work->input->span_ns * (work->lateness.nr_members - 1);
+	const double span_ns = (double)work->input->span_ns *
+			       straggler_subject_waiters(subject, work->lateness.nr_members);
 	/* Of a phase that costs enough, at least one part that is looked at holds a quarter. */
 	const struct straggler_phase_question question = {
 		.equal = equal_chance(work, index),
@@ -174,7 +176,7 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	struct straggler_phase phase;
 
 	straggler_phase_find(&work->lateness, index, &question, &phase);
-	if (phase.z <= STRAGGLER_Z_MIN || share_of(work, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
+	if (phase.z <= STRAGGLER_Z_MIN || share_of(work, subject, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
 		return;
 	if (!phase.is_sure && !subject->ground)
 		subject->doubt = STRAGGLER_UNEVEN;
@@ -219,7 +221,7 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 	subject->size = lateness->sizes[index];
 	subject->late_ns = (int64_t)llround(lateness->means[index]);
 	subject->p = binomial_tail(subject->last, work->input->trials, equal);
-	subject->share = fmin(1, share_of(work, subject->others_ns));
+	subject->share = fmin(1, share_of(work, subject, subject->others_ns));
 	if (subject->share <= STRAGGLER_SHARE_MIN && lateness->nr_subjects > Z_SUBJECTS)
 		return;
 

@@ -2,8 +2,8 @@
  * subject is a rank, or a group of ranks such as those of a host. Ranks that come early wait within the collective, so
  * the last one is in it for the shortest time. No clock is compared with another. Pure; any thread.
  *
- * A subject is named only if the mean of the others has waited for it for more than STRAGGLER_SHARE_MIN of the span
- * (and of the run: report_straggler_costs.h), and on one of these grounds. If all are equal, none is named but by
+ * A subject is named only if the mean of the ranks outside of it has waited for it for more than STRAGGLER_SHARE_MIN of
+ * the span (and of the run: report_straggler_costs.h), and on one of these grounds. If all are equal, none is named but by
  * chance.
  *   - FREQUENCY: it is last more often than one of equal subjects would be. Of n equal ranks each is last with
  *     probability 1/n, and m of them with m/n, so the number of times is binomial; p < STRAGGLER_P_MAX / tests. A

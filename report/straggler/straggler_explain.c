@@ -243,7 +243,10 @@ static int keep_part(const struct collective_fold *fold, const struct straggler_
 		return -ENOMEM;
 	leave_part(fold, subject, calls);
 	if (collectives)
-		calls->least_ns = subject->part_ns / (fold->nr_members - 1) / collectives / 2;
+		calls->least_ns =
+			(uint64_t)((double)subject->part_ns /
+				   straggler_subject_waiters(subject, fold->nr_members) /
+				   (double)collectives / 2);
 	int error = straggler_window_late(calls, late, late_ns, &count);
 	if (!error && count && subject->ground == STRAGGLER_LUMPS) {
 		const uint64_t half_ns = usual_of(late_ns, count) / 2;
@@ -498,9 +501,11 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 	struct finding finding = {0};
 
 	inquiry.raw.calls.is_stall = late->found->ground == STRAGGLER_STALL;
-	inquiry.raw.calls.least_ns = inquiry.raw.calls.is_stall && fold->nr_members > 1
-					     ? late->found->lump_ns / (fold->nr_members - 1) / 2
-					     : inquiry.question.late_ns / 2;
+	inquiry.raw.calls.least_ns =
+		inquiry.raw.calls.is_stall && fold->nr_members > 1
+			? (uint64_t)((double)late->found->lump_ns /
+				     straggler_subject_waiters(late->found, fold->nr_members) / 2)
+			: inquiry.question.late_ns / 2;
 	*causes = NULL;
 	*nr_causes = 0;
 	*scope = (struct straggler_scope){0};

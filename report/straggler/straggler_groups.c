@@ -1,6 +1,7 @@
 #include "straggler_groups.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "straggler.h"
@@ -75,6 +76,32 @@ static void add_ranks(const struct search *search, struct straggler_subject *sub
 		subject->last += search->ranks[i].last;
 		subject->others_ns += search->ranks[i].others_ns;
 		subject->waited_ns += search->ranks[i].waited_ns;
+		subject->size++;
+	}
+}
+
+/* Finds what the ranks of each subject waited for one another: what they waited in all, less their share of what was
+ * waited for ranks outside, and less that of waits for two ranks that were last together. The share is that of equal
+ * ranks. A late group has less, so that it is said to cost no less than it does. */
+static void find_inside(const struct search *search, struct straggler_subject *subjects,
+			uint32_t nr_subjects)
+{
+	const double ranks = search->input->fold->nr_members;
+	double waited_ns = 0, others_ns = 0;
+
+	for (uint32_t i = 0; i < nr_subjects; i++) {
+		waited_ns += (double)subjects[i].waited_ns;
+		others_ns += (double)subjects[i].others_ns;
+	}
+	for (uint32_t i = 0; i < nr_subjects; i++) {
+		struct straggler_subject *subject = &subjects[i];
+		const double outside_ns = others_ns - (double)subject->others_ns;
+		const double inside_ns = (double)subject->waited_ns -
+					 outside_ns * subject->size / (ranks - 1) -
+					 (waited_ns - others_ns) * subject->size / ranks;
+
+		if (subject->size > 1 && inside_ns > 0)
+			subject->inside_ns = (uint64_t)fmin(inside_ns, (double)subject->others_ns);
 	}
 }
 
@@ -247,6 +274,7 @@ static int test_division(struct search *search, enum straggler_group_kind kind,
 		return -ENOMEM;
 	input.division = (struct straggler_division){search->of, nr_subjects};
 	add_ranks(search, subjects);
+	find_inside(search, subjects, nr_subjects);
 	int error = straggler_find(&input, subjects);
 	for (uint32_t i = 0; i < nr_subjects && !error; i++) {
 		/* More than half of the ranks are not late: the others are early. And the larger part of the ranks is

@@ -51,8 +51,10 @@ struct straggler_subject {
 	uint64_t last;      /* collectives in which this subject alone was the last */
 	uint64_t others_ns; /* the others' waits for it, added up */
 	uint64_t waited_ns; /* its own waits for others */
+	/* Of others_ns, what its own ranks waited for one another, about (straggler_groups.h). 0 of one rank. */
+	uint64_t inside_ns;
 	uint64_t behind_ns; /* median time behind the previous rank, where it was last */
-	uint32_t size;      /* its ranks */
+	uint32_t size;      /* its ranks; 0: nothing was compared */
 	uint32_t late_size; /* of these, ranks that are late by at least half of its lateness */
 	uint32_t stretches; /* stretches in which the others waited longest for this subject */
 	/* mean time behind the median of the others; negative: before it */
@@ -63,7 +65,7 @@ struct straggler_subject {
 	/* of its usual lateness; 0, with p_stretches 1, for one among many that cannot be late */
 	double z;
 	double steady; /* its usual lateness behind the others, of all collectives, as a part of the span */
-	double share;     /* others_ns, divided by the number of other ranks and the span */
+	double share;     /* others_ns, divided by straggler_subject_waiters() and the span */
 	uint64_t lump_ns; /* the others' waits in its costliest lump; of a phase, in that */
 	uint64_t lump_from, lump_to; /* its collectives: numbers among those compared, from 0 */
 	enum straggler_ground ground;
@@ -82,6 +84,20 @@ static inline bool straggler_subject_has_part(const struct straggler_subject *su
 {
 	return subject->ground == STRAGGLER_LUMPS || subject->ground == STRAGGLER_STALL ||
 	       subject->ground == STRAGGLER_PHASE;
+}
+
+/* Returns by what the others' waits for a subject are divided, so that they are those of each rank outside of it. Of a
+ * group that is more than the number of these ranks if its own ranks wait for one another, too. In a stall they hardly
+ * do. */
+static inline double straggler_subject_waiters(const struct straggler_subject *subject,
+					       uint32_t nr_members)
+{
+	const double others = nr_members - (subject->size ? subject->size : 1);
+	const uint64_t outside_ns = subject->others_ns - subject->inside_ns;
+
+	return outside_ns && subject->ground != STRAGGLER_STALL
+		       ? others * (double)subject->others_ns / (double)outside_ns
+		       : others;
 }
 
 /* What the ranks are divided into. */

@@ -122,8 +122,8 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	const uint64_t used = late->of.on->fold->used;
 	const bool stall = found->ground == STRAGGLER_STALL;
 	const bool is_over = (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used;
-	const uint64_t waited_ns =
-		(stall ? found->lump_ns : found->others_ns) / (late->of.on->fold->nr_members - 1);
+	double share;
+	const uint64_t waited_ns = straggler_text_waited(late->of.on, found, &share);
 	const uint64_t identity = watch_identity_ranks(looking->straggler, late->of.on,
 						       late->of.members, late->of.nr_members);
 	char text[STRAGGLER_TEXT_SIZE] = "";
@@ -146,7 +146,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 		.used = used,
 		.last = found->last,
 		.waited_ns = waited_ns,
-		.share = found->share,
+		.share = share,
 		.is_over = stall && is_over,
 		.by_host = late->of.on->fold->by_gpu < late->of.on->fold->used,
 		.expert_gpu_times = late->expert ? late->expert->gpu_times : 0,

@@ -124,10 +124,10 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
-/* What each other rank waited for a subject, in its longest lump or in all, and as a part of the time. */
-static uint64_t waits_of(const struct report_straggler_communicator *on,
-			 const struct straggler_subject *found, double *share)
+uint64_t straggler_text_waited(const struct report_straggler_communicator *on,
+			       const struct straggler_subject *found, double *share)
 {
+	const double waiters = straggler_subject_waiters(found, on->fold->nr_members);
 	const bool part = !on->is_pipeline &&
 			  (found->ground == STRAGGLER_STALL || found->ground == STRAGGLER_PHASE);
 
@@ -135,7 +135,7 @@ static uint64_t waits_of(const struct report_straggler_communicator *on,
 		 : part ? found->share * (double)found->lump_ns / (double)found->others_ns
 			: found->share;
 	*share = *share < 1 ? *share : 1;
-	return (part ? found->lump_ns : found->others_ns) / (on->fold->nr_members - 1);
+	return (uint64_t)((double)(part ? found->lump_ns : found->others_ns) / waiters);
 }
 
 /* The stretches of a pipeline's run stand in for collectives. */
@@ -143,17 +143,16 @@ static void append_stretches(char *line, size_t size,
 			     const struct report_straggler_communicator *on,
 			     const struct straggler_subject *found)
 {
-	const struct collective_fold *of = on->fold;
+	const uint32_t count = collective_fold_buckets(on->fold);
 	char time[NUMBER_SIZE];
+	double share;
+	const uint64_t waited_ns = straggler_text_waited(on, found, &share);
 
-	text_line_append(
-		line, size,
-		"waited least in %.2f %% of %" PRIu32
-		" stretches of %s; each other rank waited %s for it, %.2f %% of the time",
-		report_summary_percent((double)found->stretches, collective_fold_buckets(of)),
-		collective_fold_buckets(of), on->name,
-		report_summary_time(found->others_ns / (of->nr_members - 1), time),
-		100 * found->share);
+	text_line_append(line, size,
+			 "waited least in %.2f %% of %" PRIu32
+			 " stretches of %s; each other rank waited %s for it, %.2f %% of the time",
+			 report_summary_percent((double)found->stretches, count), count, on->name,
+			 report_summary_time(waited_ns, time), 100 * share);
 }
 
 void straggler_text_moment(char *line, size_t size, const struct report_straggler_moment *moment)
@@ -179,7 +178,7 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 {
 	const struct collective_fold *of = on->fold;
 	double share;
-	const uint64_t waited_ns = waits_of(on, found, &share);
+	const uint64_t waited_ns = straggler_text_waited(on, found, &share);
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
 	if (on->is_pipeline) {
@@ -337,7 +336,7 @@ static void append_cost(char *line, size_t size, const struct report_straggler_c
 {
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 	double share;
-	const uint64_t waited_ns = waits_of(on, found, &share);
+	const uint64_t waited_ns = straggler_text_waited(on, found, &share);
 
 	if (append_hidden(line, size, found))
 		return;
@@ -362,7 +361,7 @@ static void append_share(char *line, size_t size, const struct report_straggler_
 
 	if (append_hidden(line, size, found))
 		return;
-	waits_of(on, found, &share);
+	straggler_text_waited(on, found, &share);
 	text_line_append(line, size, "%.2f %%", 100 * share);
 }
 

@@ -215,6 +215,7 @@ static void write_longest(FILE *out, const struct report_straggler_communicator 
 			  const struct straggler_subject *found,
 			  const struct report_straggler_moment *moment)
 {
+	const double waiters = straggler_subject_waiters(found, on->fold->nr_members);
 	char when[LINE_SIZE] = "", lump[NUMBER_SIZE];
 
 	straggler_text_moment(when, sizeof(when), moment);
@@ -222,7 +223,7 @@ static void write_longest(FILE *out, const struct report_straggler_communicator 
 		"  the longest of these waits: at %s %" PRIu64 " to %" PRIu64
 		"%s each other rank waited %s\n",
 		on->is_pipeline ? "stretches" : "collectives", found->lump_from + 1, found->lump_to,
-		when, report_summary_time(found->lump_ns / (on->fold->nr_members - 1), lump));
+		when, report_summary_time((uint64_t)((double)found->lump_ns / waiters), lump));
 }
 
 static void write_found(const struct table *table, const struct report_straggler_communicator *on,

@@ -1,5 +1,6 @@
 #include "report/straggler/straggler_groups.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/support/cmocka_test.h"
@@ -97,6 +98,68 @@ static void a_late_half_is_named_as_a_part(void **state)
 		assert_int_equal(model_count_named(&result), 0);
 		model_free(&result);
 	}
+}
+
+/* Returns what the ranks before `first` or after `last` waited for these, each on average, in collectives in which one
+ * of these was last. *always: it was so in each. */
+static double outside_waits(const uint64_t *times, const struct model *model, uint32_t first,
+			    uint32_t last, bool *always)
+{
+	double sum_ns = 0;
+
+	*always = true;
+	for (uint32_t i = 0; i < model->collectives; i++) {
+		const uint64_t *row = times + (size_t)i * model->ranks;
+		uint32_t least = 0;
+
+		for (uint32_t j = 1; j < model->ranks; j++)
+			least = row[j] < row[least] ? j : least;
+		if (least < first || least > last) {
+			*always = false;
+			continue;
+		}
+		for (uint32_t j = 0; j < model->ranks; j++)
+			if (j < first || j > last)
+				sum_ns += (double)(row[j] - row[least]);
+	}
+	return sum_ns / (model->ranks - (last - first + 1));
+}
+
+/* Half of the ranks, or one host of four. Only the ranks outside wait for it. */
+static void each_rank_outside_of_a_group_waited_so_long(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		for (uint32_t of = 0; of < 2; of++) {
+			const struct model model = {.ranks = of ? 16 : 8,
+						    .ranks_per_host = 4,
+						    .collectives = STEPS,
+						    .work_ms = 100,
+						    .noise_ms = of ? 5 : 1,
+						    .plants = {{4, 7, of ? 10 : 20, 0, 0, 0}},
+						    .seed = seed};
+			double *work = model_work(&model);
+			double span_ms;
+			uint64_t *times = model_times(&model, work, &span_ms);
+			struct model_result result = model_judge(times, &model, span_ms);
+			const struct straggler_subject *found = &result.groups[0].found;
+			bool always;
+			const double true_ns = outside_waits(times, &model, 4, 7, &always);
+
+			assert_int_equal(result.nr_groups, 1);
+			assert_int_equal(result.groups[0].nr_members, 4);
+			assert_int_equal(found->size, 4);
+			const double told_ns = (double)found->others_ns /
+					       straggler_subject_waiters(found, model.ranks);
+			if (always)
+				assert_true(fabs(told_ns - true_ns) < 1);
+			assert_int_equal(always, !of);
+			assert_true(told_ns > 0.999 * true_ns && told_ns < 1.05 * true_ns);
+			assert_true(fabs(found->share - told_ns / (1e6 * span_ms)) < 1e-6);
+			model_free(&result);
+			free(times);
+			free(work);
+		}
 }
 
 static void a_single_late_rank_makes_no_late_host(void **state)
@@ -457,6 +520,7 @@ int main(void)
 		cmocka_unit_test(hosts_of_a_switch_are_named_as_one),
 		cmocka_unit_test(a_group_of_one_host_is_that_host),
 		cmocka_unit_test(a_late_half_is_named_as_a_part),
+		cmocka_unit_test(each_rank_outside_of_a_group_waited_so_long),
 		cmocka_unit_test(a_single_late_rank_makes_no_late_host),
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
 		cmocka_unit_test(checkpoints_of_a_rank_are_lumps),

@@ -43,7 +43,11 @@ static void add_up(const uint64_t *times, const struct model *model, struct coll
 	for (uint32_t i = 0; i < model->collectives; i++) {
 		struct collective_fold_waits waits;
 
-		collective_fold_compare(fold, times + (size_t)i * model->ranks, order, &waits);
+		const uint64_t *row = times + (size_t)i * model->ranks;
+
+		collective_fold_compare(fold, row, order, &waits);
+		for (uint32_t j = 0; j < model->ranks; j++)
+			found[j].waited_ns += row[j] - waits.least_ns;
 		if (waits.last == COLLECTIVE_FOLD_NONE)
 			continue;
 		found[waits.last].last++;
@@ -144,11 +148,11 @@ double *model_work(const struct model *model)
 	return all;
 }
 
-struct model_result model_play_work(const struct model *model, const double *all)
+uint64_t *model_times(const struct model *model, const double *all, double *span_ms)
 {
 	uint64_t *times = calloc((size_t)model->collectives * model->ranks + 1, sizeof(*times));
-	double span = 0;
 
+	*span_ms = 0;
 	for (uint32_t i = 0; i < model->collectives; i++) {
 		const double *work = all + (size_t)i * model->ranks;
 		double last = 0;
@@ -158,8 +162,15 @@ struct model_result model_play_work(const struct model *model, const double *all
 		for (uint32_t j = 0; j < model->ranks; j++)
 			times[(size_t)i * model->ranks + j] =
 				(uint64_t)((last - work[j] + MODEL_COLLECTIVE_MS) * MS);
-		span += last + MODEL_COLLECTIVE_MS;
+		*span_ms += last + MODEL_COLLECTIVE_MS;
 	}
+	return times;
+}
+
+struct model_result model_play_work(const struct model *model, const double *all)
+{
+	double span;
+	uint64_t *times = model_times(model, all, &span);
 	struct model_result result = model_judge(times, model, span);
 	free(times);
 	return result;

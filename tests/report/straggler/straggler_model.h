@@ -42,6 +42,10 @@ struct model_result {
 /* Returns what each rank works before each collective, in ms: [i * ranks + j]. The caller owns it: free(). */
 double *model_work(const struct model *model);
 
+/* Returns what each rank spends in each collective of that work, in ns: [i * ranks + j]. *span_ms: what all of it takes.
+ * The caller owns the times: free(). */
+uint64_t *model_times(const struct model *model, const double *work, double *span_ms);
+
 /* Plays the job of that work, and judges ranks and groups. Asserts that it works. */
 struct model_result model_play_work(const struct model *model, const double *work);
 
