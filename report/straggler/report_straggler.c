@@ -209,6 +209,8 @@ static int judge_communicator(const struct builder *builder,
 		found[i].behind_ns = collective_bins_median(member->behind, member->nr_behind);
 	}
 	communicator->run_ns = run_ns;
+	if (builder->look && run_ns < builder->look->window_ns)
+		run_ns = builder->look->window_ns;
 	error = judge(communicator, trials, run_ns, builder->look != NULL, nr_tests, places, found,
 		      &communicator->groups, &communicator->nr_groups);
 	for (uint32_t i = 0; i < count; i++)

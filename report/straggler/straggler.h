@@ -3,8 +3,8 @@
  * the last one is in it for the shortest time. No clock is compared with another. Pure; any thread.
  *
  * A subject is named only if the mean of the ranks outside of it has waited for it for more than STRAGGLER_SHARE_MIN of
- * the span (and of the run: report_straggler_costs.h), and on one of these grounds. If all are equal, none is named but by
- * chance.
+ * the span (and of the run: report_straggler_costs.h), and on one of these grounds. If all are equal, none is named but
+ * by chance.
  *   - FREQUENCY: it is last more often than one of equal subjects would be. Of n equal ranks each is last with
  *     probability 1/n, and m of them with m/n, so the number of times is binomial; p < STRAGGLER_P_MAX / tests. A
  *     collective in which two ranks were last together counts for neither. And it is late all along, as below.
@@ -21,7 +21,7 @@
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the whole run of the ranks outside of the subject, with
  *     what was before a restart, and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator.
  *     That is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named
- *     instead.
+ *     instead. In a look the whole run counts as window_ns at least (straggler_look.h).
  *   - PHASE: it is late in a part of the run, which neither chance nor noise that lasts explains (straggler_phase.h).
  *     What the others waited for it there is more than STRAGGLER_SHARE_MIN of the whole span, and of a phase of fewer
  *     than 8 stretches STRAGGLER_SHORT_MIN. In a look at the newest part of a run a short phase counts for nothing, and

@@ -112,7 +112,8 @@ struct straggler_input {
 	 * its steps */
 	uint64_t trials;
 	uint64_t span_ns; /* of all collectives together */
-	/* of the ranks' whole run, with their other communicators and before a restart: span_ns or more */
+	/* of the ranks' whole run, with their other communicators and before a restart: span_ns or more. Of a look, at
+	 * least the time that looks have */
 	uint64_t run_ns;
 	bool is_window; /* a look at the newest part of a run, in which every machine has short phases */
 	uint32_t nr_tests; /* subjects that are tested in all communicators together */

@@ -101,18 +101,24 @@ static bool is_found(const struct watch_look *look, uint64_t identity)
 }
 
 /* Sums of the whole run say nothing of the last seconds. */
+const struct straggler_cause *watch_look_cause(const struct straggler_cause *causes, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (causes[i].extent != STRAGGLER_RUN && !causes[i].effect &&
+		    causes[i].share >= WATCH_LOOK_CAUSE_MIN)
+			return &causes[i];
+	return NULL;
+}
+
 static int add_cause(const struct late *late, struct watch_finding *finding)
 {
+	const struct straggler_cause *cause = watch_look_cause(late->causes, late->nr_causes);
 	char text[STRAGGLER_TEXT_SIZE];
-	uint32_t i = 0;
 
-	while (i < late->nr_causes &&
-	       (late->causes[i].extent == STRAGGLER_RUN || late->causes[i].effect))
-		i++;
-	if (i == late->nr_causes)
+	if (!cause)
 		return 0;
-	finding->cause_share = late->causes[i].share;
-	finding->cause = strdup(straggler_text_cause(&late->causes[i], text, sizeof(text)));
+	finding->cause_share = cause->share;
+	finding->cause = strdup(straggler_text_cause(cause, text, sizeof(text)));
 	return finding->cause ? 0 : -ENOMEM;
 }
 

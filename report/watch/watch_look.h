@@ -2,6 +2,9 @@
  * whole run (straggler.h).
  *   - The window is WATCH_LOOK_NS long, and longer for WATCH_LOOK_LEAST collectives. Where it must be longer, a second
  *     one of WATCH_LOOK_FEW collectives finds sooner who has become late. It finds no stalls.
+ *   - A stall is STRAGGLER_STALL_MIN of WATCH_LOOK_NS at least. While a job is young, or has so many collectives that
+ *     few are kept, the window is shorter, and any pause would be much of it.
+ *   - A cause that explains less than WATCH_LOOK_CAUSE_MIN of the lateness is left out.
  *   - Ranks that are late because of others are left out.
  *   - The stages of pipelines are compared in the first window, which is longer where a part of the GPU work is kept
  *     (straggler_look.h). If that cannot be done, all of a communicator are left out whose ranks are those of several
@@ -19,12 +22,15 @@
 #include "watch_finding.h"
 #include "watch_pace.h"
 
+#include "report/causes/straggler_causes.h"
 #include "report/profile/profile_recent.h"
 
 #define WATCH_LOOK_NS       6000000000ull
 #define WATCH_LOOK_LEAST    32u
 #define WATCH_LOOK_FEW      12u
 #define WATCH_LOOK_LOOKS    1000u
+/* A part of the lateness. A report shows causes from a fiftieth on, but all of them, and the line of an event has one. */
+#define WATCH_LOOK_CAUSE_MIN 0.1
 #define WATCH_LOOK_FINDINGS 16u /* of a look: the groups and ranks that cost most */
 
 struct watch_look {
@@ -51,5 +57,9 @@ int watch_look_read(const char *path, struct watch_look *look, char **error);
 int watch_look_make(const struct profile_recent *recent, const char *path,
 		    const struct profile *profile, struct watch_look *look);
 void watch_look_fini(struct watch_look *look);
+
+/* Returns the first of the causes that explains enough of the lateness in the window; NULL: none does. */
+const struct straggler_cause *watch_look_cause(const struct straggler_cause *causes,
+					       uint32_t count);
 
 #endif

@@ -39,8 +39,8 @@ void straggler_text_rank(char *line, size_t size, const struct report_straggler 
 void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_group *group);
 
-/* Returns what each rank outside of a subject waited for it, in its stall or phase or in all. *share: the same as a part
- * of the time of the collectives. */
+/* Returns what each rank outside of a subject waited for it, in its stall or phase or in all. *share: the same as a
+ * part of the time of the collectives. */
 uint64_t straggler_text_waited(const struct report_straggler_communicator *on,
 			       const struct straggler_subject *found, double *share);
 

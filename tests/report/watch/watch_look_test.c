@@ -371,6 +371,21 @@ static void a_stall_is_told_when_it_lies_behind(void **state)
 	watch_look_fini(&found);
 }
 
+/* The first one is of the whole run, the second one follows from others, and the third one explains 4 %. */
+static void a_cause_that_explains_little_is_left_out(void **state)
+{
+	const struct straggler_cause causes[] = {
+		{.share = 0.9, .extent = STRAGGLER_RUN},
+		{.share = 0.8, .extent = STRAGGLER_LATE, .effect = STRAGGLER_HOST_EFFECT},
+		{.share = 0.04, .extent = STRAGGLER_LATE},
+		{.share = 0.1, .extent = STRAGGLER_COLLECTIVES},
+	};
+
+	(void)state;
+	assert_ptr_equal(watch_look_cause(causes, 4), &causes[3]);
+	assert_null(watch_look_cause(causes, 3));
+}
+
 /* Before the first step the late rank imports for 20 s more: no cause of what it is late for now. */
 static void an_event_has_the_cause_of_the_window(void **state)
 {
@@ -417,6 +432,29 @@ static void a_stall_may_be_longer_than_the_window(void **state)
 	assert_int_equal(found.nr_findings, 1);
 	assert_string_equal(found.findings[0].name, "rank 5 on node01");
 	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
+	watch_look_fini(&found);
+}
+
+/* Eight ranks that pause at random, now and then, in 10 ms steps: 300 ms in the first second, which is a third of it. */
+static void a_pause_of_a_young_job_is_no_stall(void **state)
+{
+	(void)state;
+	watched.work_ms = 10;
+	watched_train(30, 0, 0.1);
+	watched_train_late(1, 2, 2, 300, 0.1);
+	watched_train(30, 0, 0.1);
+	struct watch_look found = watched_look();
+
+	assert_int_equal(found.compared, 60);
+	assert_int_equal(found.nr_findings, 0);
+	watch_look_fini(&found);
+	/* A tenth of the time that looks have is a stall, however young the job is. */
+	watched_train_late(1, 2, 2, 650, 0.1);
+	watched_train(30, 0, 0.1);
+	found = watched_look();
+	assert_int_equal(found.nr_findings, 1);
+	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
+	assert_string_equal(found.findings[0].name, "rank 2 on node01");
 	watch_look_fini(&found);
 }
 
@@ -480,6 +518,8 @@ int main(void)
 		TEST(ranks_that_have_ended_are_late_no_longer),
 		TEST(a_stall_is_told_when_it_lies_behind),
 		TEST(a_stall_may_be_longer_than_the_window),
+		TEST(a_pause_of_a_young_job_is_no_stall),
+		cmocka_unit_test(a_cause_that_explains_little_is_left_out),
 		TEST(an_event_has_the_cause_of_the_window),
 		TEST(a_profile_without_calls_has_nobody_late),
 		TEST(a_store_that_is_none_is_an_error),

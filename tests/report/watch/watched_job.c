@@ -18,6 +18,7 @@ static int begin(void **state, uint32_t ranks_per_host)
 	watched.steps = 0;
 	watched.now_ns = 0;
 	watched.seed = 7;
+	watched.work_ms = WORK;
 	job_world(RANKS);
 	for (uint32_t rank = 0; rank < RANKS && result == 0; rank++) {
 		if (rank == ranks_per_host)
@@ -50,7 +51,7 @@ void watched_train_late(uint32_t steps, uint32_t first, uint32_t last, double la
 		uint64_t come_ns[RANKS], last_ns = 0;
 
 		for (uint32_t rank = 0; rank < RANKS; rank++) {
-			double work_ms = WORK + noise_ms * job_normal(&watched.seed) +
+			double work_ms = watched.work_ms + noise_ms * job_normal(&watched.seed) +
 					 (rank >= first && rank <= last ? late_ms : 0);
 
 			come_ns[rank] = watched.now_ns + (uint64_t)(work_ms * MS);

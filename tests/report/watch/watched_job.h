@@ -11,11 +11,12 @@
 #define MS    1000000ull
 #define HOUR  (3600 * 1000 * MS)
 #define WORLD 0xfeedull
-#define WORK  100 /* ms */
+#define WORK  100 /* ms, as long as nothing else is set */
 
 struct watched {
 	uint32_t processes[RANKS], steps;
 	uint64_t now_ns, seed;
+	double work_ms;
 };
 
 extern struct watched watched;
