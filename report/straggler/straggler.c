@@ -15,6 +15,8 @@
 /* Of more subjects, only those that may be late are compared with all others, because each comparison costs a pass. */
 #define Z_SUBJECTS 64u
 #define PHASE_MOST 0.75 /* of the waits at least, and of the run at most */
+/* Of two ranks without a name each is the later one in half of the stretches, and the median is the other one. */
+#define HIDDEN_RANKS 3u
 
 /* What is known of all subjects of a division. */
 struct work {
@@ -247,39 +249,72 @@ static void judge(struct work *work, uint32_t index, struct straggler_subject *s
 		subject->doubt = doubt_of(work, equal, subject);
 }
 
-/* Names those that another one hides: it is last whenever both are late. */
-static void find_hidden(struct work *work, struct straggler_subject *subjects)
+/* The ranks of subjects without a name. */
+static uint32_t count_unnamed(const struct straggler_lateness *lateness,
+			      const struct straggler_subject *subjects)
 {
-	struct straggler_lateness *lateness = &work->lateness;
-	uint32_t seen = lateness->nr_members;
+	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
-		if (subjects[i].ground == STRAGGLER_FREQUENCY)
-			seen -= subjects[i].size;
-	if (seen == lateness->nr_members || seen < 3)
+		count += subjects[i].ground ? 0 : lateness->sizes[i];
+	return count;
+}
+
+/* Names a subject if it is late all along among those without a name. */
+static void judge_hidden(struct work *work, uint32_t index, struct straggler_subject *subjects)
+{
+	struct straggler_lateness *lateness = &work->lateness;
+	struct straggler_subject *subject = &subjects[index];
+	const uint32_t ranks = count_unnamed(lateness, subjects);
+	const double steady = steady_of(work, index, straggler_lateness_median(lateness, index));
+
+	/* Each z score costs a pass over all. */
+	if (subject->ground || ranks < HIDDEN_RANKS || steady <= STRAGGLER_HIDDEN_MIN)
 		return;
-	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
-		struct straggler_subject *subject = &subjects[i];
+	const struct straggler_independence independent =
+		straggler_lateness_independence(lateness, index);
+	const double z = straggler_lateness_z(lateness, index, independent.in_mean);
+	const double latest = straggler_lateness_latest(lateness, index, subjects);
+	const double all = lateness->nr_stretches;
 
-		if (subject->ground || lateness->usual[i] <= 0)
-			continue;
-		double median = straggler_lateness_median(lateness, i);
-		subject->steady = steady_of(work, i, median);
-		/* Each z score costs a pass over all. */
-		if (subject->steady <= STRAGGLER_HIDDEN_MIN)
-			continue;
-		const struct straggler_independence independent =
-			straggler_lateness_independence(lateness, i);
+	if (z <= STRAGGLER_Z_MIN ||
+	    binomial_tail((uint64_t)(latest * independent.stretches),
+			  (uint64_t)(all * independent.stretches),
+			  (double)lateness->sizes[index] / ranks) >= work->p_max)
+		return;
+	subject->ground = STRAGGLER_HIDDEN;
+	subject->steady = steady;
+	subject->z = z;
+}
 
-		subject->z = straggler_lateness_z(lateness, i, independent.in_mean);
-		if (subject->z <= STRAGGLER_Z_MIN)
-			continue;
-		uint32_t latest = straggler_lateness_latest(lateness, i, subjects);
-		if (binomial_tail((uint64_t)(latest * independent.stretches),
-				  (uint64_t)(lateness->nr_stretches * independent.stretches),
-				  (double)subject->size / seen) < work->p_max)
-			subject->ground = STRAGGLER_HIDDEN;
+static int by_usual(const void *a, const void *b, void *context)
+{
+	const double *usual = context;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (usual[x] > usual[y] || usual[x] < usual[y])
+		return usual[x] > usual[y] ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Names those that another one hides: it is last whenever both are late. The latest one comes first, because it hides
+ * the next one in turn. 0 or -ENOMEM. */
+static int find_hidden(struct work *work, struct straggler_subject *subjects)
+{
+	const uint32_t count = work->lateness.nr_subjects;
+	uint32_t *order = calloc(count, sizeof(*order));
+	bool any = false;
+
+	for (uint32_t i = 0; i < count && order; i++) {
+		any |= subjects[i].ground == STRAGGLER_FREQUENCY;
+		order[i] = i;
 	}
+	if (any && order)
+		qsort_r(order, count, sizeof(*order), by_usual, work->lateness.usual);
+	for (uint32_t i = 0; i < count && any; i++)
+		judge_hidden(work, order[i], subjects);
+	free(order);
+	return order ? 0 : -ENOMEM;
 }
 
 int straggler_find(const struct straggler_input *input, struct straggler_subject *subjects)
@@ -298,7 +333,7 @@ int straggler_find(const struct straggler_input *input, struct straggler_subject
 		for (uint32_t i = 0; i < input->division.nr_subjects; i++)
 			judge(&work, i, &subjects[i]);
 		straggler_pauses_take_back(&work.lateness, subjects);
-		find_hidden(&work, subjects);
+		error = find_hidden(&work, subjects);
 	}
 	straggler_lateness_fini(&work.lateness);
 	free(work.lumps);

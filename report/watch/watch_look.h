@@ -29,7 +29,7 @@
 #define WATCH_LOOK_LEAST    32u
 #define WATCH_LOOK_FEW      12u
 #define WATCH_LOOK_LOOKS    1000u
-/* A part of the lateness. A report shows causes from a fiftieth on, but all of them, and the line of an event has one. */
+/* A part of the lateness. A report shows causes from a fiftieth on, but all of them. The line of an event has one. */
 #define WATCH_LOOK_CAUSE_MIN 0.1
 #define WATCH_LOOK_FINDINGS 16u /* of a look: the groups and ranks that cost most */
 
