@@ -7,8 +7,6 @@
 
 #include "report/statistics/robust.h"
 
-#define SPREADS     3.0  /* of the others that the excess must exceed */
-#define LONGER      1.02 /* a launch that takes this factor more is a longer one */
 #define AS_OFTEN    0.1  /* numbers of launches that differ by less are equal */
 #define LIKE_FACTOR 2    /* factors above 1 that differ by less are alike */
 #define ALONE       0.8  /* of the excess: a kernel that holds so much is the cause by itself */
@@ -151,7 +149,7 @@ static bool mark_alike(struct search *search, struct straggler_alike *alike)
 	const double middle = middle_factor(search) - 1;
 	double late = 0, others = 0, most = 0;
 
-	for (uint32_t i = 0; i < search->nr_kernels && middle >= LONGER - 1; i++) {
+	for (uint32_t i = 0; i < search->nr_kernels && middle >= STRAGGLER_LONGER_LAUNCH - 1; i++) {
 		struct kernel *kernel = &search->kernels[i];
 		const double more = kernel->late / kernel->others - 1;
 
@@ -198,7 +196,8 @@ static bool is_slower(const struct search *search, double least_ns, struct strag
 		}
 	}
 	alike->excess = late - robust_median(search->values, width - 1);
-	return alike->excess > fmax(least_ns, SPREADS * robust_spread(search->values, width - 1));
+	return alike->excess >
+	       fmax(least_ns, STRAGGLER_EXCESS_SPREADS * robust_spread(search->values, width - 1));
 }
 
 /* Takes a leaf's amounts out of it, and of the nodes above it. */

@@ -13,9 +13,7 @@
 #include "report/model/report_tree.h"
 #include "report/statistics/robust.h"
 
-#define SPREADS        3.0  /* spreads of the others that an excess must exceed */
 #define PART_MIN       0.02 /* of the lateness; the excess must also exceed this */
-#define LONGER         1.02 /* a launch that takes this factor more is a longer one */
 #define MORE_LAUNCHES  0.02 /* of the others' launches; fewer above these are not more work */
 #define STALL_LAUNCHES 4    /* more launches during a stall are more work, not slower work */
 #define CUT_STACK      "…;"
@@ -103,7 +101,8 @@ static double own_excess(struct look *look, uint32_t node)
 	double sampling = look->sort == STRAGGLER_CPU
 				  ? sqrt(late->ns * look->period_ns) / times_of(look, 0)
 				  : 0;
-	look->doubt[node] = fmax(SPREADS * fmax(noise, sampling), PART_MIN * late_of(look));
+	look->doubt[node] =
+		fmax(STRAGGLER_EXCESS_SPREADS * fmax(noise, sampling), PART_MIN * late_of(look));
 	return more > look->doubt[node] ? more : 0;
 }
 
@@ -274,7 +273,7 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 	cause->launches = late->count / times_of(look, 0) - count;
 	cause->factor = ns > 0 ? late->ns / times_of(look, 0) / ns : 0;
 	cause->more = late->count > 0 && cause->launches > MORE_LAUNCHES * count &&
-		      (count <= 0 || late->ns / late->count < LONGER * ns / count);
+		      (count <= 0 || late->ns / late->count < STRAGGLER_LONGER_LAUNCH * ns / count);
 	/* The others launch nothing during a stall. */
 	if (look->question->parties[0].windows.is_stall)
 		cause->more = late->count > STALL_LAUNCHES;

@@ -17,9 +17,8 @@
 #define TIMES_MAX (1ull << 28)
 #define KEPT_MAX  (1ull << 23)
 
-/* Returns the highest level of all processes of the parties. */
-static uint32_t find_level(const struct collection *collection, enum kept_sort sort,
-			   const struct straggler_party *parties, uint32_t nr_parties)
+uint32_t straggler_kept_level(const struct collection *collection, enum kept_sort sort,
+			      const uint32_t *processes, uint32_t count)
 {
 	const struct roster *roster = collection->roster;
 	const uint32_t nr_processes = roster_size(roster).processes;
@@ -28,10 +27,10 @@ static uint32_t find_level(const struct collection *collection, enum kept_sort s
 	for (uint32_t id = 1; id <= nr_processes; id++) {
 		uint32_t level = kept_log_level(collection->kept, sort, id);
 
-		for (uint32_t i = 0; i < nr_parties && level > highest; i++)
-			if (id == parties[i].process ||
+		for (uint32_t i = 0; i < count && level > highest; i++)
+			if (id == processes[i] ||
 			    straggler_rank_same(roster_process(roster, id),
-						roster_process(roster, parties[i].process)))
+						roster_process(roster, processes[i])))
 				highest = level;
 	}
 	return highest;
@@ -122,12 +121,17 @@ int straggler_kept_cut(const struct profile *profile, struct straggler_party *pa
 {
 	const struct collection *collection = profile->collection;
 	struct room room = {TIMES_MAX, KEPT_MAX};
-	struct keeping host = {KEPT_LOG_HOST_NS, 0,
-			       find_level(collection, KEPT_HOST, parties, nr_parties), &room};
-	const struct keeping gpu = {KEPT_LOG_GPU_NS, 0,
-				    find_level(collection, KEPT_GPU, parties, nr_parties), &room};
+	uint32_t processes[1 + STRAGGLER_OTHERS_MAX] = {0};
 	int error = 0;
 
+	for (uint32_t i = 0; i < nr_parties; i++)
+		processes[i] = parties[i].process;
+	struct keeping host = {KEPT_LOG_HOST_NS, 0,
+			       straggler_kept_level(collection, KEPT_HOST, processes, nr_parties),
+			       &room};
+	const struct keeping gpu = {
+		KEPT_LOG_GPU_NS, 0,
+		straggler_kept_level(collection, KEPT_GPU, processes, nr_parties), &room};
 	for (uint32_t i = 0; i < nr_parties && !error; i++) {
 		const struct roster_process *process =
 			roster_process(collection->roster, parties[i].process);

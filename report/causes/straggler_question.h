@@ -8,6 +8,10 @@
 
 #define STRAGGLER_OTHERS_MAX 64u /* other ranks in the median */
 
+/* An excess counts from so many spreads of the others on, and a launch is a longer one from this factor on. */
+#define STRAGGLER_EXCESS_SPREADS 3.0
+#define STRAGGLER_LONGER_LAUNCH  1.02
+
 /* The times that are compared. */
 enum straggler_extent {
 	STRAGGLER_RUN,         /* whole runs */

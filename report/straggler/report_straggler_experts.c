@@ -13,6 +13,8 @@
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_schema.h"
 #include "base/array.h"
+#include "report/causes/straggler_kept.h"
+#include "report/causes/straggler_others.h"
 #include "report/statistics/robust.h"
 
 struct finding {
@@ -61,29 +63,11 @@ static uint64_t bytes_of(const struct collective_folds *folds,
 
 /* ---- a late member */
 
-uint32_t report_straggler_experts_choose(uint32_t nr_members, uint32_t late,
-					 uint32_t others[static REPORT_STRAGGLER_EXPERTS_OTHERS])
-{
-	uint32_t left = nr_members - 1, count = 0;
-	uint64_t seed = late;
-
-	/* Each one left is chosen as likely as the others (Knuth, The Art of Computer Programming, 3.4.2, S). */
-	for (uint32_t i = 0; i < nr_members && count < REPORT_STRAGGLER_EXPERTS_OTHERS; i++) {
-		if (i == late)
-			continue;
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		if ((seed >> 33) % left < REPORT_STRAGGLER_EXPERTS_OTHERS - count)
-			others[count++] = i;
-		left--;
-	}
-	return count;
-}
-
 static double compare_bytes(const struct finding *finding, const struct collective_fold *fold,
 			    uint32_t late, const uint32_t *others, uint32_t nr_others)
 {
 	const struct collective_folds *folds = finding->report->folds;
-	double bytes[REPORT_STRAGGLER_EXPERTS_OTHERS];
+	double bytes[STRAGGLER_OTHERS_MAX];
 
 	for (uint32_t i = 0; i < nr_others; i++)
 		bytes[i] = (double)bytes_of(folds, &fold->members[others[i]]);
@@ -104,7 +88,7 @@ static double compare_work(const struct straggler_expert_work *late,
 		count += late->parts[i].count;
 	for (uint32_t i = 0; i < late->nr_parts; i++) {
 		const struct straggler_expert_part *part = &late->parts[i];
-		double means[REPORT_STRAGGLER_EXPERTS_OTHERS];
+		double means[STRAGGLER_OTHERS_MAX];
 		uint32_t known = 0;
 
 		for (uint32_t j = 0; j < nr_others; j++) {
@@ -123,18 +107,15 @@ static double compare_work(const struct straggler_expert_work *late,
 	return times;
 }
 
-static void find_level(struct finding *finding, const struct collective_fold *fold)
+static void find_level(struct finding *finding, const struct collective_fold *fold,
+		       const uint32_t *members, uint32_t count)
 {
-	const struct collection *collection = finding->input.profile->collection;
+	uint32_t processes[1 + STRAGGLER_OTHERS_MAX];
 
-	finding->input.level = 0;
-	for (uint32_t i = 0; i < fold->nr_members; i++) {
-		uint32_t level =
-			kept_log_level(collection->kept, KEPT_GPU, fold->members[i].process);
-
-		if (level > finding->input.level)
-			finding->input.level = level;
-	}
+	for (uint32_t i = 0; i < count; i++)
+		processes[i] = fold->members[members[i]].process;
+	finding->input.level = straggler_kept_level(finding->input.profile->collection, KEPT_GPU,
+						    processes, count);
 	if (finding->look)
 		finding->input.window_ns = finding->look->window_ns << finding->input.level;
 }
@@ -149,14 +130,17 @@ static int read_work(struct finding *finding, const struct collective_fold_membe
 static int compare_member(struct finding *finding, const struct report_straggler_communicator *of,
 			  struct report_straggler_experts *experts)
 {
-	struct straggler_expert_work late, works[REPORT_STRAGGLER_EXPERTS_OTHERS] = {{0}};
-	uint32_t others[REPORT_STRAGGLER_EXPERTS_OTHERS];
+	struct straggler_expert_work late, works[STRAGGLER_OTHERS_MAX] = {{0}};
+	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
+	const uint32_t *others = members + 1;
 	const uint32_t count =
-		report_straggler_experts_choose(of->fold->nr_members, experts->member, others);
+		straggler_others_choose(finding->input.profile->collection->roster, of->fold,
+					experts->member, NULL, 0, members) -
+		1;
 	const double late_ns = (double)of->members[experts->member].found.late_ns;
 
 	experts->bytes_times = compare_bytes(finding, of->fold, experts->member, others, count);
-	find_level(finding, of->fold);
+	find_level(finding, of->fold, members, 1 + count);
 	int error = read_work(finding, &of->fold->members[experts->member], &late);
 	for (uint32_t i = 0; i < count && !error; i++)
 		error = read_work(finding, &of->fold->members[others[i]], &works[i]);

@@ -15,18 +15,11 @@
 	1.05 /* an expert that gets more tokens has so many more bytes */
 #define REPORT_STRAGGLER_EXPERTS_EXPLAINS                                                          \
 	0.25 /* of the lateness: what its computing explains at least */
-#define REPORT_STRAGGLER_EXPERTS_OTHERS 64u /* other ranks in the median, at most */
 
 /* Fills report->experts. look: only work as new as its window counts; NULL: that of the whole run. The ranks are
  * judged, and their communicators do not change any more. 0; -EPROTO; other errors of database.h; -ENOMEM. */
 int report_straggler_experts_find(const struct profile *profile, const char *store_path,
 				  const struct straggler_look *look,
 				  struct report_straggler *report);
-
-/* Chooses other members to compare with, in order; of many, some that are far from regular. Ranks have their places in
- * a node, a stage and so on at equal distances, so that every n-th of them may have one place alone. Returns their
- * number. */
-uint32_t report_straggler_experts_choose(uint32_t nr_members, uint32_t late,
-					 uint32_t others[static REPORT_STRAGGLER_EXPERTS_OTHERS]);
 
 #endif

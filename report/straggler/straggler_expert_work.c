@@ -4,15 +4,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "straggler_piece.h"
+
 #include "aggregator/core/kept_window.h"
-#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_folds.h"
-#include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_kept.h"
 #include "base/array.h"
-#include "proto/record.h"
 #include "report/profile/profile.h"
 
 #define WINDOWS_MAX 1024u /* no work between two exchanges is longer */
@@ -24,8 +23,6 @@ struct reading {
 	uint32_t nr_pieces;
 	uint64_t since_ns, busy_ns,
 		compute_ns; /* the exchange before; computed until; since then */
-	uint32_t last_name;
-	bool last_is_nccl;
 };
 
 void straggler_expert_work_fini(struct straggler_expert_work *work)
@@ -76,34 +73,6 @@ static int list_parts(struct reading *reading, uint32_t process, uint32_t commun
 	return error;
 }
 
-static uint64_t start_of(const struct host_sample *piece)
-{
-	return piece->time_ns > piece->duration_ns ? piece->time_ns - piece->duration_ns : 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	uint64_t x = start_of(a), y = start_of(b);
-
-	return (x > y) - (x < y);
-}
-
-static bool is_nccl(struct reading *reading, const struct host_sample *piece)
-{
-	uint32_t size;
-
-	if (kept_kind_work(piece->kind) != RECORD_GPU_KERNEL)
-		return false;
-	if (piece->name_id != reading->last_name || !piece->name_id) {
-		const char *name = catalog_string(reading->input->profile->collection->catalog,
-						  piece->name_id, &size);
-
-		reading->last_name = piece->name_id;
-		reading->last_is_nccl = nccl_kernel_is(name, size);
-	}
-	return reading->last_is_nccl;
-}
-
 /* Returns whether all work between two times is kept. */
 static bool is_kept(const struct reading *reading, uint64_t from_ns, uint64_t to_ns)
 {
@@ -120,7 +89,8 @@ static bool is_kept(const struct reading *reading, uint64_t from_ns, uint64_t to
 static void take_exchange(struct reading *reading, struct straggler_expert_part *part,
 			  const struct host_sample *piece)
 {
-	if (reading->since_ns && is_kept(reading, reading->since_ns, start_of(piece))) {
+	if (reading->since_ns &&
+	    is_kept(reading, reading->since_ns, straggler_piece_start(piece))) {
 		part->count++;
 		part->compute_ns += reading->compute_ns;
 	}
@@ -132,13 +102,14 @@ static void take_piece(struct reading *reading, const struct host_sample *piece)
 {
 	struct straggler_expert_part *part = NULL;
 
-	if (is_nccl(reading, piece)) {
+	if (straggler_piece_is_nccl(reading->input->profile->collection->catalog, piece)) {
 		part = find_part(reading->work, piece->stack_id, piece->name_id);
 		if (part)
 			take_exchange(reading, part, piece);
 		return;
 	}
-	uint64_t from_ns = start_of(piece) > reading->busy_ns ? start_of(piece) : reading->busy_ns;
+	const uint64_t start_ns = straggler_piece_start(piece);
+	const uint64_t from_ns = start_ns > reading->busy_ns ? start_ns : reading->busy_ns;
 	if (piece->time_ns <= from_ns)
 		return;
 	reading->compute_ns += piece->time_ns - from_ns;
@@ -158,8 +129,8 @@ int straggler_expert_work_read(const struct straggler_expert_input *input, uint3
 	else if (!error && work->nr_parts)
 		error = store_kept_read(input->database, KEPT_GPU, process, &reading.pieces,
 					&reading.nr_pieces);
-	if (!error && reading.nr_pieces)
-		qsort(reading.pieces, reading.nr_pieces, sizeof(*reading.pieces), by_start);
+	if (!error)
+		straggler_piece_sort(reading.pieces, reading.nr_pieces);
 	for (uint32_t i = 0; i < reading.nr_pieces && !error; i++)
 		take_piece(&reading, &reading.pieces[i]);
 	free(reading.pieces);

@@ -6,68 +6,12 @@
 #include <string.h>
 
 #include "report/causes/straggler_kept.h"
+#include "report/causes/straggler_others.h"
 #include "report/causes/straggler_window.h"
 #include "report/profile/straggler_rank.h"
 
 #define FEWEST  4u  /* collectives of a part of the run: fewer are chance */
 #define LASTING 0.5 /* of the lateness */
-
-static bool is_in_group(const struct straggler_group *group, uint32_t member)
-{
-	for (uint32_t i = 0; group && i < group->nr_members; i++)
-		if (group->members[i] == member)
-			return true;
-	return false;
-}
-
-static uint32_t common_divisor(uint32_t a, uint32_t b)
-{
-	while (b) {
-		uint32_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-/* Returns a stride that comes to each of n members once, and to all parts of them early. A regular one would choose
- * ranks with the same place on each host. */
-static uint32_t stride_of(uint32_t n)
-{
-	uint32_t stride = (uint32_t)(0.618 * n) + 1;
-
-	while (common_divisor(stride, n) != 1)
-		stride++;
-	return stride;
-}
-
-/* Chooses the late rank, then other ranks of the job that are not of its group. */
-static uint32_t choose_parties(const struct roster *roster, const struct straggler_late *late,
-			       uint32_t members[static 1 + STRAGGLER_OTHERS_MAX])
-{
-	const struct collective_fold *of = late->fold;
-	const uint32_t stride = stride_of(of->nr_members);
-	uint32_t count = 1;
-
-	members[0] = late->member;
-	for (uint32_t k = 0; k < of->nr_members && count <= STRAGGLER_OTHERS_MAX; k++) {
-		const uint32_t i = (uint32_t)((uint64_t)k * stride % of->nr_members);
-		uint32_t process = of->members[i].process;
-		bool there = is_in_group(late->group, i);
-
-		for (uint32_t j = 0; j < count; j++) {
-			uint32_t other = of->members[members[j]].process;
-
-			there |= process == other ||
-				 straggler_rank_same(roster_process(roster, process),
-						     roster_process(roster, other));
-		}
-		if (!there)
-			members[count++] = i;
-	}
-	return count;
-}
 
 /* The calls of a communicator that have raw rows. */
 struct raw_calls {
@@ -510,7 +454,9 @@ int straggler_explain(const struct profile *profile, const char *store_path,
 	*nr_causes = 0;
 	*scope = (struct straggler_scope){0};
 	inquiry.question.parties = inquiry.parties;
-	inquiry.question.nr_parties = choose_parties(roster, late, inquiry.members);
+	inquiry.question.nr_parties = straggler_others_choose(
+		roster, fold, late->member, late->group ? late->group->members : NULL,
+		late->group ? late->group->nr_members : 0, inquiry.members);
 	if (inquiry.question.nr_parties < 2)
 		return 0;
 	for (uint32_t i = 0; i < inquiry.question.nr_parties; i++)

@@ -32,7 +32,7 @@ int straggler_lateness_init(struct straggler_lateness *lateness,
 void straggler_lateness_fini(struct straggler_lateness *lateness);
 
 /* Returns how many times as much the stretches from first on cost each as all that is outside of them: kept_ns is what
- * is waited in these `count`. 0: fewer than 8 are outside. */
+ * is waited in these `count`. 0: fewer than STRAGGLER_FEWEST are outside. */
 double straggler_lateness_times(const struct straggler_lateness *lateness, uint32_t first,
 				uint32_t count, uint64_t kept_ns);
 

@@ -7,10 +7,10 @@
 #include "straggler_steps.h"
 
 #include "aggregator/profile/collection.h"
-#include "aggregator/profile/kept_log.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_kept.h"
 #include "aggregator/store/store_schema.h"
+#include "report/causes/straggler_kept.h"
 #include "report/profile/profile_recent.h"
 #include "report/statistics/outlier.h"
 
@@ -206,19 +206,19 @@ static int compare_all(struct comparing *comparing)
 	return error;
 }
 
-static void find_level(struct comparing *comparing)
+static int find_level(struct comparing *comparing)
 {
-	const struct straggler_pipeline *pipeline = comparing->pipeline;
-	const struct collection *collection = comparing->input.profile->collection;
+	const struct straggler_stages *stages = &comparing->pipeline->stages;
 	struct straggler_timeline_input *input = &comparing->input;
+	uint32_t *processes = calloc(stages->nr_ranks + 1ul, sizeof(*processes));
 
-	input->level = 0;
-	for (uint32_t i = 0; i < pipeline->stages.nr_ranks; i++) {
-		uint32_t level = kept_log_level(collection->kept, input->sort,
-						pipeline->stages.ranks[i].process);
-
-		input->level = level > input->level ? level : input->level;
-	}
+	for (uint32_t i = 0; i < stages->nr_ranks && processes; i++)
+		processes[i] = stages->ranks[i].process;
+	if (processes)
+		input->level = straggler_kept_level(input->profile->collection, input->sort,
+						    processes, stages->nr_ranks);
+	free(processes);
+	return processes ? 0 : -ENOMEM;
 }
 
 /* Chooses the newest time, and counts its steps. Those of the first rank stand for all. */
@@ -281,8 +281,9 @@ static int choose_work(struct comparing *comparing)
 	for (int i = 0; i < 2 && !error && comparing->pipeline->steps < STRAGGLER_PIPELINE_LEAST;
 	     i++) {
 		comparing->input.sort = sorts[i];
-		find_level(comparing);
-		error = choose_window(comparing);
+		error = find_level(comparing);
+		if (!error)
+			error = choose_window(comparing);
 	}
 	return error;
 }
@@ -310,7 +311,8 @@ static int read_run(struct comparing *comparing)
 					  comparing->pipeline->stages.ranks[0].process,
 					  &comparing->pipeline->steps);
 
-	find_level(comparing);
+	if (!error)
+		error = find_level(comparing);
 	return error ? error : compare_stretches(comparing);
 }
 

@@ -7,24 +7,34 @@
 
 #include "aggregator/profile/collective_fold.h"
 
-/* Probability below which, and shares of the span above which, a subject is named (straggler.h); a stall's factor. */
-#define STRAGGLER_P_MAX       1e-4
-#define STRAGGLER_SHARE_MIN   0.02
-#define STRAGGLER_STEADY_MIN  0.01
+/* From how much on a subject is named (straggler.h). Probabilities are of a job: they are divided by the number of its
+ * tests. Factors without a source are as low as modelled jobs without a late rank allow (tests/bench/late). */
+#define STRAGGLER_P_MAX 1e-4 /* one of 10,000 jobs by chance */
+/* Of the span. What costs less is not worth the reader's time; what is less late all along is of the machine. */
+#define STRAGGLER_SHARE_MIN  0.02
+#define STRAGGLER_STEADY_MIN 0.01
+#define STRAGGLER_Z_MIN      3.5 /* as Iglewicz and Hoaglin (1993) advise for the modified z score */
+/* A stall is a part of the run that its reader has noticed, and no worse case of what comes again and again. */
 #define STRAGGLER_STALL_MIN   0.1
 #define STRAGGLER_STALL_TIMES 10
+/* That stops cost so much is a fact, and only whose they are is in question. */
 #define STRAGGLER_STOPS_P_MAX 1e-3
-#define STRAGGLER_SHORT       8u /* stretches: fewer of a phase tell nothing of how often */
-#define STRAGGLER_SHORT_MIN   0.05
+/* Lumps, or stretches of a phase or of the rest of a run. Of two ranks one has all of seven in one of 64 jobs. */
+#define STRAGGLER_FEWEST    8u
+#define STRAGGLER_SHORT     STRAGGLER_FEWEST
+#define STRAGGLER_SHORT_MIN 0.05 /* of the span: any rank may be late for a while by chance */
+/* A phase's level against the rest, in units of its error. The error is estimated from few stretches, so that chance
+ * reaches farther than by a normal law. OFTEN: where the subject is also last more often than by chance. */
 #define STRAGGLER_SHIFT_Z     7
 #define STRAGGLER_SHIFT_OFTEN 5
+/* Of two subjects a drift of one is a phase of the other. Then both are last at times, and none is much later. */
 #define STRAGGLER_PHASE_WORST 0.9
 #define STRAGGLER_PHASE_TIMES 2.5
+/* Twice STRAGGLER_SHARE_MIN: it costs nothing while the one that hides it is late, so it has to be plain. */
 #define STRAGGLER_HIDDEN_MIN  0.04
-#define STRAGGLER_Z_MIN       3.5
+/* Of equal ranks that pause, the one that has most by chance has less. */
 #define STRAGGLER_PAUSES_OVER 1.25
 #define STRAGGLER_APART       10 /* spreads that no noise reaches */
-#define STRAGGLER_FEWEST      8u /* lumps, or stretches of the rest of a run: fewer tell nothing */
 
 enum straggler_ground {
 	STRAGGLER_NOT_NAMED = 0,

@@ -5,23 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "straggler_piece.h"
+
 #include "aggregator/core/kept_window.h"
-#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_folds.h"
-#include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_kept.h"
-#include "proto/record.h"
 #include "report/profile/profile.h"
 
 #define NAMES       256u
 #define WINDOWS_MAX (1ull << 26) /* 77 days: no job is longer */
 
-/* A name of kernels. */
+/* A name of kernels of NCCL. */
 struct name {
 	uint32_t id;
-	bool is_nccl;
 	uint64_t moves_ns; /* of one kernel, on average */
 };
 
@@ -39,18 +37,6 @@ struct reading {
 	struct span *compute, *nccl; /* own; they follow one another, and do not touch */
 	uint32_t nr_compute, nr_nccl;
 };
-
-static uint64_t start_of(const struct host_sample *piece)
-{
-	return piece->time_ns > piece->duration_ns ? piece->time_ns - piece->duration_ns : 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	uint64_t x = start_of(a), y = start_of(b);
-
-	return (x > y) - (x < y);
-}
 
 /* ---- names */
 
@@ -70,24 +56,19 @@ static uint64_t find_moves(const struct reading *reading, uint32_t name)
 	return kernels ? moves_ns / kernels : 0;
 }
 
-static const struct name *find_name(struct reading *reading, uint32_t id)
+/* Returns what a kernel of NCCL moves, on average, by its name. */
+static uint64_t moves_of(struct reading *reading, uint32_t id)
 {
 	struct name *name = &reading->names[id % NAMES];
-	uint32_t size;
 
-	if (name->id == id && id)
-		return name;
-	const char *text = catalog_string(reading->input->profile->collection->catalog, id, &size);
-	*name = (struct name){.id = id, .is_nccl = nccl_kernel_is(text, size)};
-	if (name->is_nccl)
-		name->moves_ns = find_moves(reading, id);
-	return name;
+	if (name->id != id || !id)
+		*name = (struct name){.id = id, .moves_ns = find_moves(reading, id)};
+	return name->moves_ns;
 }
 
-static bool is_nccl(struct reading *reading, const struct host_sample *piece)
+static bool is_nccl(const struct reading *reading, const struct host_sample *piece)
 {
-	return kept_kind_work(piece->kind) == RECORD_GPU_KERNEL &&
-	       find_name(reading, piece->name_id)->is_nccl;
+	return straggler_piece_is_nccl(reading->input->profile->collection->catalog, piece);
 }
 
 /* ---- spans */
@@ -114,7 +95,7 @@ static int list_spans(struct reading *reading)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < reading->nr_pieces; i++) {
 		const struct host_sample *piece = &reading->pieces[i];
-		const struct span span = {start_of(piece), piece->time_ns};
+		const struct span span = {straggler_piece_start(piece), piece->time_ns};
 
 		if (is_nccl(reading, piece))
 			add_span(reading->nccl, &reading->nr_nccl, span);
@@ -240,9 +221,9 @@ static void add_moves(struct reading *reading)
 		if (piece->time_ns <= reading->timeline->start_ns || !is_nccl(reading, piece))
 			continue;
 		while (at + 1 < reading->input->nr_stretches &&
-		       end_of(reading, at) <= start_of(piece))
+		       end_of(reading, at) <= straggler_piece_start(piece))
 			at++;
-		stretches[at].times.moves_ns += find_name(reading, piece->name_id)->moves_ns;
+		stretches[at].times.moves_ns += moves_of(reading, piece->name_id);
 	}
 	for (uint32_t i = 0; i < reading->input->nr_stretches; i++) {
 		struct straggler_times *times = &stretches[i].times;
@@ -284,8 +265,8 @@ static void leave_out(struct reading *reading)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < reading->nr_pieces; i++)
-		if (kept_window_level(start_of(&reading->pieces[i]) / KEPT_LOG_GPU_NS) >=
-		    reading->input->level)
+		if (kept_window_level(straggler_piece_start(&reading->pieces[i]) /
+				      KEPT_LOG_GPU_NS) >= reading->input->level)
 			reading->pieces[kept++] = reading->pieces[i];
 	reading->nr_pieces = kept;
 }
@@ -331,7 +312,7 @@ int straggler_timeline_read(const struct straggler_timeline_input *input, uint32
 	if (!error && reading.nr_pieces) {
 		if (input->level)
 			leave_out(&reading);
-		qsort(reading.pieces, reading.nr_pieces, sizeof(*reading.pieces), by_start);
+		straggler_piece_sort(reading.pieces, reading.nr_pieces);
 		error = divide(&reading);
 	}
 	free(reading.pieces);

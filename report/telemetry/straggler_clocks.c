@@ -12,6 +12,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/record.h"
 #include "report/names/text_line.h"
+#include "report/statistics/robust.h"
 
 #define HALF 0.5
 
@@ -76,13 +77,6 @@ static void take_telemetry(const struct collection *collection,
 
 /* ---- the comparison */
 
-static int by_number(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static double mhz_of(const struct party *party, unsigned int reason)
 {
 	(void)reason;
@@ -104,8 +98,7 @@ static double median_of(const struct party *parties, uint32_t nr, double *room,
 	for (uint32_t i = 1; i < nr; i++)
 		if (parties[i].has_clock)
 			room[count++] = value(&parties[i], reason);
-	qsort(room, count, sizeof(*room), by_number);
-	return count ? room[count / 2] : 0;
+	return robust_median(room, count);
 }
 
 /* Sets the reason that the late GPU had longer than the others. */

@@ -196,39 +196,11 @@ static void equal_experts_are_not_mentioned(void **state)
 	report_straggler_destroy(found);
 }
 
-/* Whatever the distance of ranks with like places, each place has its share of those that are compared. */
-static void of_many_ranks_each_place_is_compared(void **state)
-{
-	static const uint32_t sizes[] = {2, 65, 66, 130, 512};
-	uint32_t others[REPORT_STRAGGLER_EXPERTS_OTHERS];
-
-	(void)state;
-	for (size_t i = 0; i < 5; i++) {
-		const uint32_t late = sizes[i] - 1;
-		const uint32_t count = report_straggler_experts_choose(sizes[i], late, others);
-
-		assert_int_equal(count, sizes[i] < 65 ? sizes[i] - 1 : 64);
-		for (uint32_t places = 2; places <= 8 && sizes[i] > 66; places *= 2) {
-			uint32_t of_place[8] = {0};
-
-			for (uint32_t j = 0; j < count; j++)
-				of_place[others[j] % places]++;
-			for (uint32_t j = 0; j < places; j++)
-				assert_true(of_place[j] >= 64 / places / 3);
-		}
-		for (uint32_t j = 0; j < count; j++) {
-			assert_true(others[j] < late);
-			assert_true(j == 0 || others[j - 1] < others[j]);
-		}
-	}
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(exchanges_of_all_ranks_are_compared),
-		cmocka_unit_test(of_many_ranks_each_place_is_compared),
 		TEST(the_rank_is_named_whose_expert_the_others_wait_for),
 		TEST(a_collective_before_the_exchanges_hides_nobody),
 		TEST(a_slow_gpu_is_no_expert_with_more_tokens),
