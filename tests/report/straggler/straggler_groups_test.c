@@ -544,6 +544,26 @@ static void of_two_ranks_none_is_hidden(void **state)
 	model_free(&result);
 }
 
+/* Nine tests are made: of eight ranks, and of two parts. 1/8^6 is less than 0.0001 / 9, and 1/8^5 is more. */
+static void six_collectives_of_eight_ranks_are_the_least(void **state)
+{
+	(void)state;
+	for (uint32_t count = 5; count <= 6; count++) {
+		const struct model model = {.ranks = 8,
+					    .ranks_per_host = 8,
+					    .collectives = count,
+					    .work_ms = 100,
+					    .noise_ms = 0.1,
+					    .plants = {{3, 3, 50, 0, 0, 0}},
+					    .seed = 1};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.ranks[3].ground,
+				 count == 6 ? STRAGGLER_FREQUENCY : STRAGGLER_NOT_NAMED);
+		model_free(&result);
+	}
+}
+
 static void of_equal_hosts_none_is_named(void **state)
 {
 	static const double noises[] = {1, 5, 20, 40}, drifts[] = {0, 0.5, 0.95};
@@ -594,6 +614,7 @@ int main(void)
 		cmocka_unit_test(the_second_of_two_late_ranks_is_named_too),
 		cmocka_unit_test(each_late_rank_hides_the_next_one),
 		cmocka_unit_test(of_two_ranks_none_is_hidden),
+		cmocka_unit_test(six_collectives_of_eight_ranks_are_the_least),
 		cmocka_unit_test(of_equal_hosts_none_is_named),
 	};
 
