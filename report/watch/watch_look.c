@@ -19,11 +19,13 @@
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler.h"
 #include "report/straggler/straggler_stages.h"
+#include "report/writers/straggler/cost_text.h"
 #include "report/writers/straggler/straggler_text.h"
 
 /* The last part of the window, in which a stall may still go on. */
 #define STALL_OPEN_SHARE 0.25
 #define NO_STAGE         UINT32_MAX
+#define NUMBER_SIZE      32u
 
 /* What is looked at. */
 struct matter {
@@ -79,16 +81,29 @@ static int add_ranks(const struct looking *looking, const struct late *late,
 	return 0;
 }
 
-/* Appends how late the subject is. Numbers of collectives would be those of the window. */
-static void describe(char *text, size_t size, const struct late *late, uint64_t waited_ns)
+/* Appends how late the subject is. The window's collectives have numbers of their own, which tell a reader nothing. */
+static void describe(char *text, size_t size, const struct late *late, uint64_t waited_ns,
+		     double share)
 {
-	char time[32];
+	const struct straggler_subject *found = late->found;
+	char time[NUMBER_SIZE], count[NUMBER_SIZE], all[NUMBER_SIZE];
 
-	if (late->found->ground == STRAGGLER_STALL)
-		text_line_append(text, size, "once; each other rank waited %s for it",
-				 report_summary_time(waited_ns, time));
-	else
-		straggler_text_waits(text, size, late->of.on, late->found, NULL);
+	report_summary_time(waited_ns, time);
+	if (found->ground == STRAGGLER_STALL) {
+		text_line_append(text, size,
+				 "once; each other rank waited %s for it, %.2f %% of the time",
+				 time, 100 * share);
+		cost_text_all_waiting(text, size, late->of.on, found);
+	} else if (found->ground == STRAGGLER_PHASE && !late->of.on->is_pipeline) {
+		text_line_append(text, size,
+				 "late in %s of the newest %s collectives of %s; each other rank "
+				 "waited %s for it, %.2f %% of the time",
+				 report_summary_count(found->lump_to - found->lump_from, count),
+				 report_summary_count(late->of.on->fold->used, all),
+				 late->of.on->name, time, 100 * share);
+	} else {
+		straggler_text_waits(text, size, late->of.on, found, NULL);
+	}
 }
 
 /* Returns whether the window before this one has found it. */
@@ -129,7 +144,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	const bool stall = found->ground == STRAGGLER_STALL;
 	const bool is_over = (double)found->lump_to <= (1 - STALL_OPEN_SHARE) * (double)used;
 	double share;
-	const uint64_t waited_ns = straggler_text_waited(late->of.on, found, &share);
+	const uint64_t waited_ns = cost_text_waited(late->of.on, found, &share);
 	const uint64_t identity = watch_identity_ranks(looking->straggler, late->of.on,
 						       late->of.members, late->of.nr_members);
 	char text[STRAGGLER_TEXT_SIZE] = "";
@@ -140,7 +155,7 @@ static int add_finding(struct looking *looking, const struct late *late, const c
 	if (is_found(looking->look, identity) || (stall && looking->is_second) ||
 	    (found->ground == STRAGGLER_PHASE && is_over))
 		return 0;
-	describe(text, sizeof(text), late, waited_ns);
+	describe(text, sizeof(text), late, waited_ns, share);
 	struct watch_finding finding = {
 		.identity = identity,
 		.name = strdup(name),

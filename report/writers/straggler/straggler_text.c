@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "absence_text.h"
+#include "cost_text.h"
 #include "experts_text.h"
 #include "unnamed_text.h"
 
@@ -18,7 +19,6 @@
 #define NUMBER_SIZE   32u
 #define NAMED_MAX     3u  /* ranks and groups that the line names */
 #define CAUSE_COLUMNS 96u /* of a cause in it */
-#define WHOLE_RUN     0.9 /* a communicator that was there for this part of the run is of all of it */
 
 const char *straggler_text_ground(enum straggler_ground ground)
 {
@@ -124,20 +124,6 @@ const char *straggler_text_cause(const struct straggler_cause *cause, char *text
 	return text;
 }
 
-uint64_t straggler_text_waited(const struct report_straggler_communicator *on,
-			       const struct straggler_subject *found, double *share)
-{
-	const double waiters = straggler_subject_waiters(found, on->fold->nr_members);
-	const bool part = !on->is_pipeline &&
-			  (found->ground == STRAGGLER_STALL || found->ground == STRAGGLER_PHASE);
-
-	*share = !found->others_ns ? 0
-		 : part ? found->share * (double)found->lump_ns / (double)found->others_ns
-			: found->share;
-	*share = *share < 1 ? *share : 1;
-	return (uint64_t)((double)(part ? found->lump_ns : found->others_ns) / waiters);
-}
-
 /* The stretches of a pipeline's run stand in for collectives. */
 static void append_stretches(char *line, size_t size,
 			     const struct report_straggler_communicator *on,
@@ -146,7 +132,7 @@ static void append_stretches(char *line, size_t size,
 	const uint32_t count = collective_fold_buckets(on->fold);
 	char time[NUMBER_SIZE];
 	double share;
-	const uint64_t waited_ns = straggler_text_waited(on, found, &share);
+	const uint64_t waited_ns = cost_text_waited(on, found, &share);
 
 	text_line_append(line, size,
 			 "waited least in %.2f %% of %" PRIu32
@@ -178,7 +164,7 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 {
 	const struct collective_fold *of = on->fold;
 	double share;
-	const uint64_t waited_ns = straggler_text_waited(on, found, &share);
+	const uint64_t waited_ns = cost_text_waited(on, found, &share);
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
 	if (on->is_pipeline) {
@@ -215,6 +201,7 @@ void straggler_text_waits(char *line, size_t size, const struct report_straggler
 		straggler_text_moment(line, size, moment);
 	text_line_append(line, size, "; each other rank waited %s for it, %.2f %% of the time",
 			 report_summary_time(waited_ns, time), 100 * share);
+	cost_text_all_waiting(line, size, on, found);
 }
 
 /* Bytes a nanosecond are GB/s. A size class has the calls from half of its bytes on. */
@@ -291,80 +278,6 @@ bool straggler_text_keeper(char *line, size_t size, const struct report_straggle
 	return false;
 }
 
-/* What is beyond chance, if anything is. */
-static const char *chance_of(const struct straggler_subject *found)
-{
-	switch (found->ground) {
-	case STRAGGLER_FREQUENCY:
-		return ", beyond chance by frequency";
-	case STRAGGLER_COST:
-	case STRAGGLER_LUMPS:
-	case STRAGGLER_PHASE:
-		return ", beyond chance by cost";
-	default:
-		return "";
-	}
-}
-
-/* Appends how late a subject is behind others. Returns false if it is not late so. */
-static bool append_hidden(char *line, size_t size, const struct straggler_subject *found)
-{
-	char time[NUMBER_SIZE];
-
-	if (found->ground != STRAGGLER_HIDDEN || found->late_ns <= 0)
-		return false;
-	text_line_append(line, size, "late by %s each time, though others are later",
-			 report_summary_time((uint64_t)found->late_ns, time));
-	return true;
-}
-
-/* A part of a communicator's span. Of one that was there for a part of the run, says what it is of the run. */
-static void append_part(char *line, size_t size, const struct report_straggler_communicator *on,
-			double share)
-{
-	const double part = on->run_ns ? (double)on->span_ns / (double)on->run_ns : 1;
-
-	if (on->is_pipeline || part > WHOLE_RUN)
-		text_line_append(line, size, "%.2f %% of the time", 100 * share);
-	else
-		text_line_append(line, size, "%.2f %% of the run", 100 * share * part);
-}
-
-/* Appends how much shorter the run is without a subject, at most. */
-static void append_cost(char *line, size_t size, const struct report_straggler_communicator *on,
-			const struct straggler_subject *found)
-{
-	char time[NUMBER_SIZE], count[NUMBER_SIZE];
-	double share;
-	const uint64_t waited_ns = straggler_text_waited(on, found, &share);
-
-	if (append_hidden(line, size, found))
-		return;
-	if (found->ground == STRAGGLER_STALL)
-		text_line_append(line, size, "once; ");
-	if (found->ground == STRAGGLER_PHASE)
-		text_line_append(line, size, "in %s %" PRIu64 " to %" PRIu64 " of %s; ",
-				 on->is_pipeline ? "stretches" : "collectives",
-				 found->lump_from + 1, found->lump_to,
-				 report_summary_count(on->fold->used, count));
-	text_line_append(line, size, "without it up to %s less, ",
-			 report_summary_time(waited_ns, time));
-	append_part(line, size, on, share);
-	text_line_append(line, size, "%s", chance_of(found));
-}
-
-/* Of further subjects. */
-static void append_share(char *line, size_t size, const struct report_straggler_communicator *on,
-			 const struct straggler_subject *found)
-{
-	double share;
-
-	if (append_hidden(line, size, found))
-		return;
-	straggler_text_waited(on, found, &share);
-	text_line_append(line, size, "%.2f %%", 100 * share);
-}
-
 /* A stage that has one rank is late as that rank. */
 static void append_stage(char *line, size_t size, const struct report_straggler *straggler,
 			 const struct report_straggler_rank *rank)
@@ -396,11 +309,11 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 				 communicator_names_of(straggler->names, rank->link->fold->key));
 	}
 	if (is_first) {
-		append_cost(line, size, on, found);
+		cost_text_append(line, size, straggler, on, found);
 		append_experts(line, size, straggler, rank);
 		append_first_cause(line, size, rank->causes, rank->nr_causes);
 	} else {
-		append_share(line, size, on, found);
+		cost_text_share(line, size, on, found);
 	}
 	text_line_append(line, size, ")");
 }
@@ -443,10 +356,10 @@ static void append_group(char *line, size_t size, const struct report_straggler 
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
 	if (is_first) {
-		append_cost(line, size, on, &group->group->found);
+		cost_text_append(line, size, straggler, on, &group->group->found);
 		append_first_cause(line, size, group->causes, group->nr_causes);
 	} else {
-		append_share(line, size, on, &group->group->found);
+		cost_text_share(line, size, on, &group->group->found);
 	}
 	text_line_append(line, size, ")");
 }

@@ -39,11 +39,6 @@ void straggler_text_rank(char *line, size_t size, const struct report_straggler 
 void straggler_text_ranks(char *line, size_t size, const struct report_straggler *straggler,
 			  const struct report_straggler_group *group);
 
-/* Returns what each rank outside of a subject waited for it, in its stall or phase or in all. *share: the same as a
- * part of the time of the collectives. */
-uint64_t straggler_text_waited(const struct report_straggler_communicator *on,
-			       const struct straggler_subject *found, double *share);
-
 /* Appends what the others waited for a subject, and how its lateness shows: "last in 99.00 % of 300 collectives of all
  * ranks; each other rank waited 2.780 s for it, 9.30 % of the time". moment: of its part of the run; NULL: not said. */
 void straggler_text_waits(char *line, size_t size, const struct report_straggler_communicator *on,

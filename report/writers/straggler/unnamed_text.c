@@ -48,7 +48,7 @@ static void append_doubt(char *line, size_t size, const struct report_straggler_
 	char count[NUMBER_SIZE];
 
 	text_line_append(
-		line, size, "late: not proven: %s was last in %.2f %% of %s collectives of %s, %s",
+		line, size, "late: perhaps %s: it was last in %.2f %% of %s collectives of %s, %s",
 		name,
 		report_summary_percent((double)most->found->last, (double)most->on->fold->used),
 		report_summary_count(most->on->fold->used, count), most->on->name,

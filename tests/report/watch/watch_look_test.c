@@ -75,6 +75,22 @@ static void a_late_rank_is_named_with_what_it_costs(void **state)
 	watch_look_fini(&found);
 }
 
+/* Of 48 collectives it is the last in 14: a part of the window. These have no numbers of the run. */
+static void a_part_of_the_window_is_told_by_its_length(void **state)
+{
+	(void)state;
+	watched_train(100, 0, 0.1);
+	watched_train(14, 100, 0.1);
+	struct watch_look found = watched_look();
+
+	assert_int_equal(found.nr_findings, 1);
+	assert_int_equal(found.findings[0].ground, STRAGGLER_PHASE);
+	assert_string_equal(found.findings[0].text,
+			    "late in 14 of the newest 48 collectives of all ranks; each other rank "
+			    "waited 1.400 s for it, 22.75 % of the time");
+	watch_look_fini(&found);
+}
+
 /* 45 late steps of 111 ms are left in the window, and 15 others of 101 ms follow. The first rank calls 10 ms before the late one. */
 static void a_look_tells_when_a_lateness_ended(void **state)
 {
@@ -367,7 +383,9 @@ static void a_stall_is_told_when_it_lies_behind(void **state)
 	assert_int_equal(found.findings[0].ground, STRAGGLER_STALL);
 	assert_true(found.findings[0].is_over);
 	assert_int_equal(found.findings[0].step.now_ns, 0);
-	assert_non_null(strstr(found.findings[0].text, "once; each other rank waited 1.5"));
+	const char *text = found.findings[0].text;
+	assert_non_null(strstr(text, "once; each other rank waited 1.5"));
+	assert_non_null(strstr(text, " % of the time and 96 % of all waiting"));
 	watch_look_fini(&found);
 }
 
@@ -504,6 +522,7 @@ int main(void)
 		TEST(of_long_steps_it_has_as_many_as_a_verdict_needs),
 		TEST(a_late_rank_is_named_with_what_it_costs),
 		TEST(of_long_steps_the_last_ones_suffice),
+		TEST(a_part_of_the_window_is_told_by_its_length),
 		TEST(a_look_tells_when_a_lateness_ended),
 		TEST(what_was_late_before_the_window_is_over),
 		TEST(a_step_may_have_several_collectives),

@@ -62,6 +62,20 @@ static void late_has_the_step_without_the_cause(void **state)
 	       "ranks; without it a step takes 41.200 ms instead of 47.000 ms");
 }
 
+/* Of a quarter of the time that the others wait, half would remain. */
+static void waits_that_remain_are_told(void **state)
+{
+	struct watch_event event = event_of(WATCH_EVENT_LATE);
+
+	(void)state;
+	event.finding.share = 0.25;
+	event.finding.step.collectives = 20;
+	expect(watch_writer_text, &event,
+	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
+	       "ranks; without it a step of 20 collectives takes 41.200 ms instead of 47.000 ms, "
+	       "as the others also wait for one another");
+}
+
 static void calls_without_gpu_times_are_told(void **state)
 {
 	struct watch_event event = event_of(WATCH_EVENT_LATE);
@@ -272,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(late_has_the_step_without_the_cause),
+		cmocka_unit_test(waits_that_remain_are_told),
 		cmocka_unit_test(calls_without_gpu_times_are_told),
 		cmocka_unit_test(a_known_cause_stands_before_the_step),
 		cmocka_unit_test(a_loaded_expert_stands_before_the_cause),

@@ -1,0 +1,29 @@
+/* Says in words what a late subject costs. Pure; any thread. */
+#ifndef COST_TEXT_H
+#define COST_TEXT_H
+
+#include <stddef.h>
+
+#include "report/straggler/report_straggler.h"
+
+/* Returns what each rank outside of a subject waited for it, in its stall or phase or in all. *share: the same as a
+ * part of the time of the collectives. */
+uint64_t cost_text_waited(const struct report_straggler_communicator *on,
+			  const struct straggler_subject *found, double *share);
+
+/* Appends how much shorter the run is without a subject, at most: "without it up to 2.780 s less, 9.30 % of the time,
+ * beyond chance by frequency". If others are late on the communicator again and again, it is that without all of them:
+ * without one, the ranks wait for the next. */
+void cost_text_append(char *line, size_t size, const struct report_straggler *straggler,
+		      const struct report_straggler_communicator *on,
+		      const struct straggler_subject *found);
+
+/* Appends less of a further subject: "2.10 %". */
+void cost_text_share(char *line, size_t size, const struct report_straggler_communicator *on,
+		     const struct straggler_subject *found);
+
+/* Appends which part of all waiting on the communicator a stall is: " and 55 % of all waiting". Of others nothing. */
+void cost_text_all_waiting(char *line, size_t size, const struct report_straggler_communicator *on,
+			   const struct straggler_subject *found);
+
+#endif
