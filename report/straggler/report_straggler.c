@@ -13,13 +13,13 @@
 #include "report_straggler_spans.h"
 #include "report_straggler_sums.h"
 #include "report_straggler_victims.h"
-#include "straggler.h"
 #include "straggler_places.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
+#include "report/lateness/straggler.h"
 #include "report/names/clean_text.h"
 #include "report/profile/straggler_rank.h"
 

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "straggler_groups.h"
 #include "straggler_links.h"
 #include "straggler_pipeline.h"
-#include "straggler_subject.h"
 
 #include "aggregator/profile/collective_folds.h"
 #include "report/absence/straggler_absences.h"
 #include "report/causes/straggler_causes.h"
+#include "report/lateness/straggler_groups.h"
+#include "report/lateness/straggler_subject.h"
 #include "report/names/communicator_names.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX

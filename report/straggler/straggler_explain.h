@@ -3,11 +3,10 @@
 #ifndef STRAGGLER_EXPLAIN_H
 #define STRAGGLER_EXPLAIN_H
 
-#include "straggler_groups.h"
-
 #include "aggregator/profile/collective_folds.h"
 #include "aggregator/profile/roster.h"
 #include "report/causes/straggler_causes.h"
+#include "report/lateness/straggler_groups.h"
 #include "report/profile/profile.h"
 
 /* A late rank of a communicator, alone or as one of a group. */

@@ -9,10 +9,10 @@
 
 #include "straggler_look.h"
 #include "straggler_stages.h"
-#include "straggler_subject.h"
 #include "straggler_timeline.h"
 
 #include "aggregator/profile/collective_folds.h"
+#include "report/lateness/straggler_subject.h"
 #include "report/profile/profile.h"
 
 #define STRAGGLER_PIPELINE_STRETCHES 128u

@@ -3,8 +3,7 @@
 #ifndef STRAGGLER_PLACES_H
 #define STRAGGLER_PLACES_H
 
-#include "straggler_groups.h"
-
+#include "report/lateness/straggler_groups.h"
 #include "report/profile/profile.h"
 #include "report/topology/straggler_switches.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/straggler/straggler_subject.h"
+#include "report/lateness/straggler_subject.h"
 
 /* How long a step takes. now_ns 0: not known. without_ns 0: it cannot be computed, and is known by what was seen before
  * the onset alone. */

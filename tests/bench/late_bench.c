@@ -1,5 +1,5 @@
 /* How often late ranks and groups are named rightly, and why they are late. Prints Markdown tables:
- *   - planted, clean: modelled jobs (tests/report/straggler/straggler_model.h) with a planted fault, and without one:
+ *   - planted, clean: modelled jobs (tests/report/lateness/straggler_model.h) with a planted fault, and without one:
  *     jobs in which just what was planted was named, and those in which another rank or group was; the same by --ranks;
  *   - pauses: the same of modelled jobs whose ranks all pause now and then, each at steps of its own;
  *   - trainings (straggler_training.h) with a planted cause: jobs whose late rank was named, those whose first cause
@@ -30,7 +30,7 @@
 #include "tests/bench/late/late_experts.h"
 #include "tests/bench/late/late_pipeline.h"
 #include "tests/report/straggler/straggler_fixture.h"
-#include "tests/report/straggler/straggler_model.h"
+#include "tests/report/lateness/straggler_model.h"
 #include "tests/report/straggler/straggler_training.h"
 
 static uint64_t first_seed = 1;

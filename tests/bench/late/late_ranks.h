@@ -1,8 +1,8 @@
-/* Modelled jobs (tests/report/straggler/straggler_model.h), judged as `report --ranks` does. */
+/* Modelled jobs (tests/report/lateness/straggler_model.h), judged as `report --ranks` does. */
 #ifndef LATE_RANKS_H
 #define LATE_RANKS_H
 
-#include "tests/report/straggler/straggler_model.h"
+#include "tests/report/lateness/straggler_model.h"
 
 /* Where a rank spends the work of its steps, and so where its noise and its lateness are. On the host: its GPU works
  * for 30 % of of the usual step, whatever the host does. */

@@ -1,4 +1,4 @@
-#include "report/straggler/straggler.h"
+#include "report/lateness/straggler.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "straggler_fixture.h"
+#include "tests/report/straggler/straggler_fixture.h"
 #include "straggler_model.h"
 
 /* Each model is played with so many seeds. Returns in how many a rank or a group is named. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "report/straggler/straggler_groups.h"
+#include "report/lateness/straggler_groups.h"
 
 #define MODEL_COLLECTIVE_MS 2 /* a collective's own time */
 

@@ -6,8 +6,8 @@
 #include "tests/support/cmocka_test.h"
 
 #include "aggregator/profile/collective_fold.h"
-#include "report/straggler/straggler.h"
-#include "straggler_fixture.h"
+#include "report/lateness/straggler.h"
+#include "tests/report/straggler/straggler_fixture.h"
 
 #define MS 1000000.0
 

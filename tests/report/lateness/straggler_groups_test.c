@@ -1,12 +1,12 @@
-#include "report/straggler/straggler_groups.h"
+#include "report/lateness/straggler_groups.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "tests/support/cmocka_test.h"
 
-#include "report/straggler/straggler_lumps.h"
-#include "straggler_fixture.h"
+#include "report/lateness/straggler_lumps.h"
+#include "tests/report/straggler/straggler_fixture.h"
 #include "straggler_model.h"
 
 #define STEPS 300
