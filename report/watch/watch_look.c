@@ -81,29 +81,35 @@ static int add_ranks(const struct looking *looking, const struct late *late,
 	return 0;
 }
 
-/* Appends how late the subject is. The window's collectives have numbers of their own, which tell a reader nothing. */
+/* Appends how late the subject is in the window. The window's collectives have numbers of their own, which tell a
+ * reader nothing. Its waits are a part of its time: of an onset in it, a step without the subject saves more. */
 static void describe(char *text, size_t size, const struct late *late, uint64_t waited_ns,
 		     double share)
 {
+	const struct report_straggler_communicator *on = late->of.on;
 	const struct straggler_subject *found = late->found;
-	char time[NUMBER_SIZE], count[NUMBER_SIZE], all[NUMBER_SIZE];
+	char time[NUMBER_SIZE], count[NUMBER_SIZE], all[NUMBER_SIZE], span[NUMBER_SIZE];
 
-	report_summary_time(waited_ns, time);
-	if (found->ground == STRAGGLER_STALL) {
-		text_line_append(text, size,
-				 "once; each other rank waited %s for it, %.2f %% of the time",
-				 time, 100 * share);
-		cost_text_all_waiting(text, size, late->of.on, found);
-	} else if (found->ground == STRAGGLER_PHASE && !late->of.on->is_pipeline) {
-		text_line_append(text, size,
-				 "late in %s of the newest %s collectives of %s; each other rank "
-				 "waited %s for it, %.2f %% of the time",
-				 report_summary_count(found->lump_to - found->lump_from, count),
-				 report_summary_count(late->of.on->fold->used, all),
-				 late->of.on->name, time, 100 * share);
-	} else {
-		straggler_text_waits(text, size, late->of.on, found, NULL);
+	if (on->is_pipeline || found->ground == STRAGGLER_HIDDEN) {
+		straggler_text_waits(text, size, on, found, NULL);
+		return;
 	}
+	report_summary_count(on->fold->used, all);
+	if (found->ground == STRAGGLER_STALL)
+		text_line_append(text, size, "once");
+	else if (found->ground == STRAGGLER_PHASE)
+		text_line_append(text, size, "late in %s of the newest %s collectives of %s",
+				 report_summary_count(found->lump_to - found->lump_from, count),
+				 all, on->name);
+	else
+		text_line_append(
+			text, size, "last in %.2f %% of %s collectives of %s",
+			report_summary_percent((double)found->last, (double)on->fold->used), all,
+			on->name);
+	text_line_append(text, size, "; each other rank waited %s for it, %.2f %% of the newest %s",
+			 report_summary_time(waited_ns, time), 100 * share,
+			 report_summary_time(on->span_ns, span));
+	cost_text_all_waiting(text, size, on, found);
 }
 
 /* Returns whether the window before this one has found it. */
