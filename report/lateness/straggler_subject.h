@@ -25,7 +25,7 @@
 #define STRAGGLER_SHORT_MIN 0.05 /* of the span: any rank may be late for a while by chance */
 /* A phase's level against the rest, in units of its error. The error is estimated from few stretches, so that chance
  * reaches farther than by a normal law. OFTEN: where the subject is also last more often than by chance. */
-#define STRAGGLER_SHIFT_Z     7
+#define STRAGGLER_SHIFT_Z     9
 #define STRAGGLER_SHIFT_OFTEN 5
 /* Of two subjects a drift of one is a phase of the other. Then both are last at times, and none is much later. */
 #define STRAGGLER_PHASE_WORST 0.9

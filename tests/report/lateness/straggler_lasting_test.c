@@ -66,6 +66,33 @@ static void stalls_do_not_hide_that_noise_lasts(void **state)
 	assert_true(count <= 1);
 }
 
+/* Of two ranks a drift of one looks most like a part of the run in which it is late. One in a thousand jobs had a name
+ * while stalls hid how alike all other stretches are, and while the edges of a part counted as given. */
+static void a_drift_between_stalls_is_no_part_of_a_run(void **state)
+{
+	const struct model model = {.ranks = 2,
+				    .ranks_per_host = 4,
+				    .collectives = 300,
+				    .work_ms = 100,
+				    .noise_ms = 5,
+				    .drift = 0.98,
+				    .noise = MODEL_STALLS};
+
+	uint32_t count = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5000; seed++) {
+		struct model played = model;
+
+		played.seed = seed;
+		struct model_result result = model_play(&played);
+		for (uint32_t i = 0; i < 2; i++)
+			count += result.ranks[i].ground == STRAGGLER_PHASE;
+		model_free(&result);
+	}
+	assert_true(count <= 1);
+}
+
 /* Plays the model, and asserts that only its planted ranks are named, or their host if there are several. */
 static void assert_found(const struct model *model, enum straggler_ground ground)
 {
@@ -224,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_equal_ranks_with_noise_that_lasts_none_is_named),
 		cmocka_unit_test(stalls_do_not_hide_that_noise_lasts),
+		cmocka_unit_test(a_drift_between_stalls_is_no_part_of_a_run),
 		cmocka_unit_test(one_of_two_that_is_late_for_half_of_the_run_is_named),
 		cmocka_unit_test(a_tenth_of_the_run_is_a_phase),
 		cmocka_unit_test(a_host_of_few_that_stops_now_and_then_is_named),
