@@ -332,6 +332,7 @@ int straggler_find(const struct straggler_input *input, struct straggler_subject
 		count_stretches(&work, subjects);
 		for (uint32_t i = 0; i < input->division.nr_subjects; i++)
 			judge(&work, i, &subjects[i]);
+		straggler_phase_take_back(&work.lateness, subjects);
 		straggler_pauses_take_back(&work.lateness, subjects);
 		error = find_hidden(&work, subjects);
 	}

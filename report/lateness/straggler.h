@@ -23,9 +23,10 @@
  *     That is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named
  *     instead. In a look the whole run counts as window_ns at least (straggler_look.h).
  *   - PHASE: it is late in a part of the run, which neither chance nor noise that lasts explains (straggler_phase.h).
- *     What the others waited for it there is more than STRAGGLER_SHARE_MIN of the whole span, and of a phase of fewer
- *     than STRAGGLER_SHORT stretches STRAGGLER_SHORT_MIN. In a look at the newest part of a run a short phase counts
- *     for nothing, and where chance explains how often it was last, the phase must cost STRAGGLER_STALL_MIN.
+ *     Others have no such phases. What the others waited for it there is more than STRAGGLER_SHARE_MIN of the whole
+ *     span, and of a phase of fewer than STRAGGLER_SHORT stretches STRAGGLER_SHORT_MIN. In a look at the newest part
+ *     of a run a short phase counts for nothing, and where chance explains how often it was last, the phase must cost
+ *     STRAGGLER_STALL_MIN.
  *   - HIDDEN: another one is named by FREQUENCY, and of those without a name, with three ranks at least, it is late all
  *     along, by more than STRAGGLER_HIDDEN_MIN: in more stretches than by chance it is the latest of them. The latest
  *     is judged first, and the next one without it. */

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregator/profile/collective_fold.h"
 #include "report/statistics/robust.h"
+
+#define LASTING_TIMES 5 /* the noise that lasts: more is no noise */
 
 static int make_room(struct straggler_lateness *lateness)
 {
@@ -199,6 +202,49 @@ static double spread_of_others(struct straggler_lateness *lateness, uint32_t sub
 	return robust_spread(lateness->values, others);
 }
 
+/* Returns the noise of a subject's lateness against the median of the others, by the spread of the others' residuals.
+ * Of two subjects the lateness is twice the difference of both, and the residual is that difference. Of three it is
+ * half of the difference of the other two, and the lateness is that to the mean of these. */
+static double noise_of(const struct straggler_lateness *lateness, double spread)
+{
+	switch (lateness->nr_subjects) {
+	case 2:
+		return 2 * spread;
+	case 3:
+		return sqrt(3) * spread;
+	default:
+		return spread;
+	}
+}
+
+/* Returns by how much another subject is off for parts of the run: the root of what neighbours have in common. Unlike a
+ * median distance, that sees what is so for less than half of the run, and hiccups follow no neighbour. */
+static double lasting_of(struct straggler_lateness *lateness, uint32_t subject, uint32_t other)
+{
+	const uint32_t count = lateness->nr_stretches;
+	double *series = lateness->series, mean = 0, products = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		series[i] = residual_of(lateness, subject, other, i);
+		mean += series[i] / count;
+	}
+	for (uint32_t i = 1; i < count; i++)
+		products += (series[i] - mean) * (series[i - 1] - mean) / (count - 1);
+	return sqrt(fmax(products, 0));
+}
+
+/* Returns by how much others are off for parts of the run. A quarter of them may be off by more: they may be late. */
+static double lasting_of_others(struct straggler_lateness *lateness, uint32_t subject)
+{
+	uint32_t others = 0;
+
+	for (uint32_t j = 0; j < lateness->nr_subjects; j++)
+		if (j != subject)
+			lateness->usual_inside[others++] = lasting_of(lateness, subject, j);
+	robust_median(lateness->usual_inside, others); /* sorts */
+	return lateness->usual_inside[others - 1 - others / 4];
+}
+
 /* Returns whether a subject is later than any noise could make it. */
 static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 {
@@ -206,7 +252,60 @@ static bool is_apart(struct straggler_lateness *lateness, uint32_t subject)
 		lateness->usual[subject] - straggler_lateness_median(lateness, subject);
 
 	return apart > STRAGGLER_APART * lateness->spread &&
-	       apart > STRAGGLER_APART * spread_of_others(lateness, subject);
+	       apart > STRAGGLER_APART * spread_of_others(lateness, subject) &&
+	       apart > LASTING_TIMES * noise_of(lateness, lasting_of_others(lateness, subject));
+}
+
+/* Returns which other subject is the latest in a stretch. */
+static uint32_t latest_other(const struct straggler_lateness *lateness, uint32_t subject,
+			     uint32_t stretch)
+{
+	uint32_t latest = subject == 0;
+
+	for (uint32_t j = latest + 1; j < lateness->nr_subjects; j++)
+		if (j != subject &&
+		    lateness->late[(size_t)j * lateness->nr_stretches + stretch] >
+			    lateness->late[(size_t)latest * lateness->nr_stretches + stretch])
+			latest = j;
+	return latest;
+}
+
+/* Returns how often the latest one of the others is the same in neighbouring stretches, beyond how often it would be in
+ * any order: 1 for always. away: of stretches in which the others waited longest for another than the subject. Where it
+ * is late itself, nothing tells how long others would be so. Fewer than that tell little, which is taken off. */
+static double alike_of(struct straggler_lateness *lateness, uint32_t subject, bool away)
+{
+	double *times = lateness->usual_inside, same = 0, pairs = 0, stretches = 0, chance = 0;
+	uint32_t before = UINT32_MAX;
+
+	for (uint32_t j = 0; j < lateness->nr_subjects; j++)
+		times[j] = 0;
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
+		const bool counts = !away || lateness->worst[i] != subject;
+		const uint32_t latest = counts ? latest_other(lateness, subject, i) : UINT32_MAX;
+
+		if (counts) {
+			times[latest]++;
+			stretches++;
+			pairs += before != UINT32_MAX;
+			same += latest == before;
+		}
+		before = latest;
+	}
+	for (uint32_t j = 0; j < lateness->nr_subjects && stretches > 0; j++)
+		chance += times[j] / stretches * times[j] / stretches;
+	if (pairs < 1 || chance >= 1)
+		return 0;
+	return (same / pairs - chance) / (1 - chance) - (away ? 1 / sqrt(pairs) : 0);
+}
+
+/* Returns the share of the stretches that is independent by which of the others is the latest. */
+static double alternating_part(struct straggler_lateness *lateness, uint32_t subject)
+{
+	const double alike =
+		fmax(alike_of(lateness, subject, false), alike_of(lateness, subject, true));
+
+	return alike > 0 ? (1 - alike) / (1 + alike) : 1;
 }
 
 struct straggler_independence straggler_lateness_independence(struct straggler_lateness *lateness,
@@ -229,26 +328,14 @@ struct straggler_independence straggler_lateness_independence(struct straggler_l
 			series[i] = fmax(-most, fmin(series[i], most));
 		lasting_noise_add(&with_hiccups, series, nr_stretches, 0);
 	}
+	const double lumps = lasting_noise_part(&with_hiccups, 1, nr_stretches);
 	return (struct straggler_independence){
-		.stretches = lasting_noise_part(&pairs, 1, nr_stretches),
-		.in_mean = lasting_noise_least(&pairs, 1, nr_stretches),
-		.lumps = lasting_noise_part(&with_hiccups, 1, nr_stretches),
+		.stretches = fmin(fmin(lasting_noise_part(&pairs, 1, nr_stretches), lumps),
+				  alternating_part(lateness, subject)),
+		.in_mean = fmin(lasting_noise_least(&pairs, 1, nr_stretches),
+				lasting_noise_least(&with_hiccups, 1, nr_stretches)),
+		.lumps = lumps,
 	};
-}
-
-/* Returns the noise of a subject's lateness against the median of the others, by the spread of the others' residuals.
- * Of two subjects the lateness is twice the difference of both, and the residual is that difference. Of three it is
- * half of the difference of the other two, and the lateness is that to the mean of these. */
-static double noise_of(const struct straggler_lateness *lateness, double spread)
-{
-	switch (lateness->nr_subjects) {
-	case 2:
-		return 2 * spread;
-	case 3:
-		return sqrt(3) * spread;
-	default:
-		return spread;
-	}
 }
 
 double straggler_lateness_z(struct straggler_lateness *lateness, uint32_t subject, double in_mean)

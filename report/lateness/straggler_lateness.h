@@ -41,15 +41,17 @@ double straggler_lateness_median(const struct straggler_lateness *lateness, uint
 
 /* Of stretches and lumps, the shares that are independent. */
 struct straggler_independence {
-	double stretches; /* of those as they are (lasting_noise_part()) */
-	double in_mean;   /* of those in a mean (lasting_noise_least()) */
+	/* of those as they are: the least of lasting_noise_part(), of lumps, and by which rank is the latest */
+	double stretches;
+	double in_mean; /* of those in a mean (lasting_noise_least()) */
 	/* of lumps, as stretches; hiccups count as three spreads. What follows a hiccup tells whether lumps last. */
 	double lumps;
 };
 
 /* Returns them by how alike neighbours are in the lateness of the other subjects. The subject's own lateness is in
- * question, so it is left out. All stretches are independent if the subject is later than ten spreads of stretches and
- * of the others: noise so small cannot make that, however long it lasts. */
+ * question, so it is left out. So is who of the others is the latest: a slow spot that wanders among equal ranks visits
+ * each for several stretches. All stretches are independent if the subject is later than ten spreads of stretches and
+ * of the others, and than five times what lasts of the others' noise: such noise cannot make that. */
 struct straggler_independence straggler_lateness_independence(struct straggler_lateness *lateness,
 							      uint32_t subject);
 

@@ -1,6 +1,7 @@
 #include "straggler_phase.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/statistics/binomial.h"
@@ -9,6 +10,7 @@
 
 #define FEWEST 4u  /* stretches of a phase */
 #define LEAST  16u /* part of the run */
+#define ALONE  5u  /* of fewer subjects only one may have a phase */
 
 struct span {
 	uint32_t first, count;
@@ -37,15 +39,16 @@ static uint32_t count_worst(const struct straggler_lateness *lateness, uint32_t 
 	return count;
 }
 
-/* Returns the span whose lateness above a level is the largest in all: where the phase begins and ends. */
-static struct span extent_of(const struct straggler_lateness *lateness, uint32_t subject,
-			     double level)
+/* Finds the span whose lateness above a level is the largest in all: where the phase begins and ends. Returns that
+ * lateness. */
+static double find_extent(const struct straggler_lateness *lateness, uint32_t subject, double level,
+			  struct span *best)
 {
 	const double *late = lateness->late + (size_t)subject * lateness->nr_stretches;
-	struct span best = {0};
 	double most = 0, sum = 0;
 	uint32_t first = 0;
 
+	*best = (struct span){0};
 	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
 		if (sum <= 0) {
 			sum = 0;
@@ -55,10 +58,10 @@ static struct span extent_of(const struct straggler_lateness *lateness, uint32_t
 		sum += fmin(late[i] - level, 3 * level);
 		if (sum > most) {
 			most = sum;
-			best = (struct span){first, i + 1 - first};
+			*best = (struct span){first, i + 1 - first};
 		}
 	}
-	return best;
+	return most;
 }
 
 /* What is known of the others in a phase. */
@@ -133,9 +136,10 @@ static void judge(struct straggler_lateness *lateness, uint32_t subject, struct 
 {
 	const double *late = lateness->late + (size_t)subject * lateness->nr_stretches;
 	const double usual = usual_of(lateness, subject, span, true);
-	const struct span extent = extent_of(lateness, subject, usual / 2);
+	struct span extent;
 	struct others others;
 
+	find_extent(lateness, subject, usual / 2, &extent);
 	if (extent.count < FEWEST)
 		return;
 	look_at_others(lateness, subject, extent, &others);
@@ -198,4 +202,57 @@ void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 			if (is_suspect(lateness, subject, span, question, tests))
 				judge(lateness, subject, span, question, tests, phase);
 		}
+}
+
+/* ---- others that have such phases */
+
+static int descending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Returns whether no other subject has such a phase, or one alone has. */
+static bool is_apart(struct straggler_lateness *lateness, uint32_t subject,
+		     const struct straggler_subject *subjects)
+{
+	const uint32_t shift = lateness->input->fold->shift;
+	const struct straggler_subject *found = &subjects[subject];
+	const struct span phase = {
+		(uint32_t)(found->lump_from >> shift),
+		(uint32_t)((found->lump_to + (1ull << shift) - 1) >> shift) -
+			(uint32_t)(found->lump_from >> shift),
+	};
+	const double level = usual_of(lateness, subject, phase, true) / 2;
+	double *sums = lateness->usual_inside;
+	uint32_t count = 0, place = 0;
+	struct span extent;
+	const double own = find_extent(lateness, subject, level, &extent);
+
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
+		const bool all_along = subjects[i].ground == STRAGGLER_FREQUENCY ||
+				       subjects[i].ground == STRAGGLER_COST;
+
+		if (!all_along || i == subject)
+			sums[count++] = find_extent(lateness, i, level, &extent);
+	}
+	qsort(sums, count, sizeof(*sums), descending);
+	while (place + 1 < count && sums[place + 1] >= own)
+		place++;
+	for (const uint32_t most = count < ALONE ? 1 : 2; place < most; place++)
+		if (place + 1 >= count || sums[place] > STRAGGLER_PHASE_OVER * sums[place + 1])
+			return true;
+	return false;
+}
+
+void straggler_phase_take_back(struct straggler_lateness *lateness,
+			       struct straggler_subject *subjects)
+{
+	for (uint32_t i = 0; i < lateness->nr_subjects; i++) {
+		if (subjects[i].ground != STRAGGLER_PHASE || is_apart(lateness, i, subjects))
+			continue;
+		subjects[i].ground = STRAGGLER_NOT_NAMED;
+		subjects[i].doubt = STRAGGLER_UNEVEN;
+	}
 }

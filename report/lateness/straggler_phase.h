@@ -42,4 +42,12 @@ void straggler_phase_find(struct straggler_lateness *lateness, uint32_t subject,
 			  const struct straggler_phase_question *question,
 			  struct straggler_phase *phase);
 
+/* Takes back the names of subjects by a PHASE if others have such phases: a slow spot may wander among equal ranks, and
+ * each of its visits is a phase. A phase counts by the lateness in it above a level: half of what is usual in that of
+ * the subject, for the others, too. Those that are late all along do not count. The next one's must be less by the
+ * factor STRAGGLER_PHASE_OVER. One of five or more may have such a phase beside the subject, if that holds of the next
+ * one. */
+void straggler_phase_take_back(struct straggler_lateness *lateness,
+			       struct straggler_subject *subjects);
+
 #endif

@@ -30,6 +30,8 @@
 /* Of two subjects a drift of one is a phase of the other. Then both are last at times, and none is much later. */
 #define STRAGGLER_PHASE_WORST 0.9
 #define STRAGGLER_PHASE_TIMES 2.5
+/* How much more of a phase its subject has than another one has of its own. */
+#define STRAGGLER_PHASE_OVER  8
 /* Twice STRAGGLER_SHARE_MIN: it costs nothing while the one that hides it is late, so it has to be plain. */
 #define STRAGGLER_HIDDEN_MIN  0.04
 /* Of equal ranks that pause, the one that has most by chance has less. */

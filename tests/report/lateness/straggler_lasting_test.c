@@ -93,6 +93,58 @@ static void a_drift_between_stalls_is_no_part_of_a_run(void **state)
 	assert_true(count <= 1);
 }
 
+/* A slow spot of 20 ms wanders among equal ranks. It stays with one for `visit` steps on average. Another rank may be
+ * late all along by late_ms. Returns in how many of the jobs a rank or a group is named. */
+static uint32_t count_wandering(uint32_t ranks, uint32_t visit, double late_ms, uint32_t jobs)
+{
+	uint32_t count = 0;
+
+	for (uint64_t job = 1; job <= jobs; job++) {
+		const struct model model = {.ranks = ranks,
+					    .ranks_per_host = 4,
+					    .collectives = 1000,
+					    .work_ms = 100,
+					    .noise_ms = 1,
+					    .plants = {{1, 1, late_ms, 0, 0, 0}},
+					    .seed = job};
+		double *work = model_work(&model);
+		uint64_t seed = job * 31;
+		uint32_t at = 0;
+
+		for (uint32_t i = 0; i < model.collectives; i++) {
+			if (job_uniform(&seed) * visit < 1)
+				at = (uint32_t)(job_uniform(&seed) * ranks);
+			work[i * ranks + at] += 20;
+		}
+		struct model_result result = model_play_work(&model, work);
+		count += model_count_named(&result) + result.nr_groups > 0;
+		assert_true(late_ms <= 0 || model_count_named(&result) <= 1);
+		assert_true(late_ms <= 0 || !model_count_named(&result) || result.ranks[1].ground);
+		model_free(&result);
+		free(work);
+	}
+	return count;
+}
+
+static void a_slow_spot_that_wanders_among_equal_ranks_names_none(void **state)
+{
+	static const uint32_t ranks[] = {3, 8, 16};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(count_wandering(ranks[i], 5, 0, 40), 0);
+		assert_int_equal(count_wandering(ranks[i], 20, 0, 40), 0);
+	}
+}
+
+static void a_rank_that_is_always_late_is_named_beside_a_slow_spot_that_wanders(void **state)
+{
+	(void)state;
+	assert_int_equal(count_wandering(3, 5, 30, 20), 20);
+	assert_int_equal(count_wandering(8, 20, 30, 20), 20);
+	assert_int_equal(count_wandering(16, 20, 30, 20), 20);
+}
+
 /* Plays the model, and asserts that only its planted ranks are named, or their host if there are several. */
 static void assert_found(const struct model *model, enum straggler_ground ground)
 {
@@ -252,6 +304,9 @@ int main(void)
 		cmocka_unit_test(of_equal_ranks_with_noise_that_lasts_none_is_named),
 		cmocka_unit_test(stalls_do_not_hide_that_noise_lasts),
 		cmocka_unit_test(a_drift_between_stalls_is_no_part_of_a_run),
+		cmocka_unit_test(a_slow_spot_that_wanders_among_equal_ranks_names_none),
+		cmocka_unit_test(
+			a_rank_that_is_always_late_is_named_beside_a_slow_spot_that_wanders),
 		cmocka_unit_test(one_of_two_that_is_late_for_half_of_the_run_is_named),
 		cmocka_unit_test(a_tenth_of_the_run_is_a_phase),
 		cmocka_unit_test(a_host_of_few_that_stops_now_and_then_is_named),
