@@ -58,11 +58,45 @@ int straggler_lumps_find(const struct straggler_lateness *lateness, struct strag
 	return 0;
 }
 
+static int descending(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Returns the probability that a pause is as long as a lump, by the tail of what the costliest quarter of all other
+ * stretches cost: it is taken for that of a power law, of which the exponent is known by these. The costliest one
+ * counts as the next one: it may be a stall, too. */
+static double tail_p(const struct straggler_lateness *lateness, const struct straggler_lump *lump)
+{
+	double *costs = lateness->values, sum = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
+		const uint32_t worst = lateness->worst[i];
+
+		if (worst != UINT32_MAX && i - lump->first >= lump->nr_stretches)
+			costs[count++] =
+				(double)lateness
+					->kept_ns[(size_t)worst * lateness->nr_stretches + i];
+	}
+	const uint32_t tail = count / 4;
+	if (tail < 2)
+		return 0;
+	qsort(costs, count, sizeof(*costs), descending);
+	for (uint32_t i = 0; i < tail; i++)
+		sum += log(costs[i ? i : 1] / costs[tail]);
+	const double above = log((double)lump->kept_ns / costs[tail]);
+	return sum > 0 ? (tail + 1) * pow(1 + above / sum, -(double)tail) : 0;
+}
+
 bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 			      const struct straggler_lump *lump)
 {
 	return straggler_lateness_times(lateness, lump->first, lump->nr_stretches, lump->kept_ns) >
-	       STRAGGLER_STALL_TIMES;
+		       STRAGGLER_STALL_TIMES &&
+	       tail_p(lateness, lump) < STRAGGLER_STALL_P_MAX;
 }
 
 uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,

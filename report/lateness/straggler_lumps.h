@@ -23,7 +23,8 @@ struct straggler_lump {
 int straggler_lumps_find(const struct straggler_lateness *lateness, struct straggler_lump **lumps,
 			 uint32_t *count);
 
-/* Returns whether a lump costs STRAGGLER_STALL_TIMES as much a stretch as all that is outside of it. */
+/* Returns whether a lump costs STRAGGLER_STALL_TIMES as much a stretch as all that is outside of it, and more than the
+ * tail of these lets expect, by STRAGGLER_STALL_P_MAX. It needs lateness->values. */
 bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
 			      const struct straggler_lump *lump);
 

@@ -17,6 +17,8 @@
 /* A stall is a part of the run that its reader has noticed, and no worse case of what comes again and again. */
 #define STRAGGLER_STALL_MIN   0.1
 #define STRAGGLER_STALL_TIMES 10
+/* Heavy tails make one such pause in some runs. */
+#define STRAGGLER_STALL_P_MAX 1e-2
 /* That stops cost so much is a fact, and only whose they are is in question. */
 #define STRAGGLER_STOPS_P_MAX 1e-3
 /* Lumps, or stretches of a phase or of the rest of a run. Of two ranks one has all of seven in one of 64 jobs. */
