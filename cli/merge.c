@@ -17,7 +17,6 @@
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/profile/whole_profile.h"
-#include "timeline/log/event_format.h"
 
 struct merge {
 	const char *output_path;
@@ -50,7 +49,7 @@ static int take_paths(struct merge *merge, char **argv, char **error)
 	merge->wholes = calloc((size_t)merge->nr_paths, sizeof(*merge->wholes));
 	for (int i = 0; i < merge->nr_paths && merge->wholes && result == 0; i++)
 		result = whole_profile_open(&merge->wholes[i],
-					    output_dir_store(argv[optind + i], store), error);
+					    output_dir_store(argv[optind + i], store), true, error);
 	return merge->wholes ? result : -ENOMEM;
 }
 
@@ -62,24 +61,6 @@ static void say_what_is_written(const struct merge *merge, char **argv)
 				"%s is still being written: the merged profile has what is there "
 				"now, and is INCOMPLETE; merge it again at its end",
 				argv[optind + i]);
-}
-
-/* A profile of several parts is merged from a copy of its own, and its timeline does not fit that. */
-static void say_what_is_left_behind(const struct merge *merge, char **argv)
-{
-	char store[PATH_MAX], folder[PATH_MAX];
-
-	for (int i = 0; i < merge->nr_paths; i++) {
-		const char *path = output_dir_store(argv[optind + i], store);
-
-		if (strcmp(path, merge->wholes[i].path) != 0 &&
-		    snprintf(folder, sizeof(folder), "%s" EVENT_FORMAT_FOLDER, path) <
-			    (int)sizeof(folder) &&
-		    access(folder, F_OK) == 0)
-			log_warning("%s: its timeline is left behind, because the profile has "
-				    "several parts: `flamegrid timeline` shows it",
-				    argv[optind + i]);
-	}
 }
 
 /* Returns whether the file with this path is of a profile in this directory: the store, or another one beside it. */
@@ -121,14 +102,16 @@ static bool lacks_a_part(const char *store)
 {
 	struct store_note *notes = NULL;
 	struct database *database;
-	uint32_t count = 0;
+	uint32_t count = 0, nr_parts = 0;
 	int error = database_open(store, true, &database, NULL);
 
 	if (!error)
 		error = store_note_read(database, &notes, &count);
 	database_close(database);
+	for (uint32_t i = 0; i < count; i++)
+		nr_parts += notes[i].kind != STORE_NOTE_TIMELINE;
 	free(notes);
-	return error || count;
+	return error || nr_parts;
 }
 
 /* *lacks_part: the merged profile lacks a part. 0 or -errno, after a line. */
@@ -147,7 +130,7 @@ static int merge_into_output(const struct merge *merge, bool *lacks_part)
 	progress_start(&progress, "merging");
 	result = output_dir_file(&output, OUTPUT_STORE, store);
 	for (int i = 0; i < merge->nr_paths; i++)
-		sources[i].path = merge->wholes[i].path;
+		sources[i].path = sources[i].timeline_of = merge->wholes[i].path;
 	if (result == 0)
 		result = profile_merge(sources, (uint32_t)merge->nr_paths, false, store, &error);
 	free(sources);
@@ -177,8 +160,6 @@ int verb_merge(const char *program, int argc, char **argv)
 		result = merge_into_output(&merge, &lacks_part);
 	if (status == OPTION_LINE_GO && result >= 0)
 		say_what_is_written(&merge, argv);
-	if (status == OPTION_LINE_GO && result >= 0)
-		say_what_is_left_behind(&merge, argv);
 	for (int i = 0; i < merge.nr_paths && merge.wholes; i++)
 		whole_profile_close(&merge.wholes[i]);
 	free(merge.wholes);

@@ -200,9 +200,6 @@ static int start_own(struct run *run)
 		if (result)
 			return result;
 	}
-	if (run->in_step && run->options.timeline.keeps && folds_on_nodes(run))
-		log_warning("--timeline: none is kept where each node folds its own profile "
-			    "(--aggregate central sends all events)");
 	if (run->in_step)
 		return start_ranks(run);
 	result = private_dir_create(&run->sockets);
@@ -256,7 +253,7 @@ static int prepare_guest(struct run *run, const char *program)
 	return 0;
 }
 
-/* Only the step's own aggregator keeps single events, where they come to it. */
+/* Only an aggregator of the step's own keeps single events: that of the job, or of each node. */
 static void check_timeline(struct run *run)
 {
 	const struct run_options *options = &run->options;

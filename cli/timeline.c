@@ -19,6 +19,7 @@
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
+#include "report/profile/whole_profile.h"
 #include "timeline/log/event_format.h"
 #include "timeline/perfetto/perfetto_writer.h"
 #include "timeline/perfetto/timeline_calls.h"
@@ -28,6 +29,9 @@
 #define RANKS_MAX 65536u
 
 struct timeline {
+	const char
+		*path; /* of the profile's store, as it is given; the one to read may be another */
+	bool lacks_some; /* timelines of nodes are missing, which has been said */
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
@@ -263,14 +267,18 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 	return error ? error : read_calls(store_path, source, shown);
 }
 
-static void explain(const char *store_path, int error, const struct timeline_choice *choice)
+static void explain(const struct timeline *timeline, int error,
+		    const struct timeline_choice *choice)
 {
-	if (error == -ENOENT)
-		log_error("%s has no timeline: flamegrid run --timeline all keeps one", store_path);
+	if (error == -ENOENT && timeline->lacks_some)
+		log_error("%s has no timeline so far", timeline->path);
+	else if (error == -ENOENT)
+		log_error("%s has no timeline: flamegrid run --timeline all keeps one",
+			  timeline->path);
 	else if (error == -ENODATA)
-		log_error("%s: %s", store_path, choice->text);
+		log_error("%s: %s", timeline->path, choice->text);
 	else
-		log_error("%s" EVENT_FORMAT_FOLDER ": %s", store_path, strerror(-error));
+		log_error("%s" EVENT_FORMAT_FOLDER ": %s", timeline->path, strerror(-error));
 }
 
 /* Returns the exit status. */
@@ -301,11 +309,12 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
 
 	if (error) {
-		explain(store_path, error, &(struct timeline_choice){0});
+		explain(timeline, error, &(struct timeline_choice){0});
 		return EXIT_FAILED;
 	}
 	return timeline_show_steps(
 		&(struct timeline_show_steps){
+			.name = timeline->path,
 			.store_path = store_path,
 			.output_path = timeline->output_path,
 			.request = request_of(timeline, &extent),
@@ -325,7 +334,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
 	if (!error && timeline->output_path &&
-	    output_file_is_of_store(timeline->output_path, store_path)) {
+	    output_file_is_of_store(timeline->output_path, timeline->path)) {
 		log_error("%s: the profile itself, which a timeline must not replace",
 			  timeline->output_path);
 		report_clocks_destroy(clocks);
@@ -340,7 +349,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 	if (!error && timeline->shows_steps)
 		status = show_steps(timeline, store_path, source);
 	else if (error)
-		explain(store_path, error, &shown.choice);
+		explain(timeline, error, &shown.choice);
 	else
 		status = write_events(timeline, profile, clocks, &shown);
 	timeline_calls_fini(&shown.calls);
@@ -350,25 +359,40 @@ static int show(const struct timeline *timeline, const char *store_path,
 	return status;
 }
 
+/* Returns the exit status. */
+static int open_and_show(struct timeline *timeline)
+{
+	struct whole_profile whole;
+	struct profile *profile = NULL;
+	char *error = NULL;
+	int status = EXIT_FAILED;
+
+	if (whole_profile_open(&whole, timeline->path, true, &error) ||
+	    profile_load(whole.path, &profile, &error)) {
+		log_error("%s", error ? error : timeline->path);
+	} else {
+		timeline->lacks_some = timeline_losses_say_missing(profile, whole.is_written);
+		status = show(timeline, whole.path, profile);
+		if (status == EXIT_OK && timeline->lacks_some && !whole.is_written)
+			status = EXIT_LOSS;
+	}
+	free(error);
+	profile_destroy(profile);
+	whole_profile_close(&whole);
+	return status;
+}
+
 int verb_timeline(const char *program, int argc, char **argv)
 {
 	struct timeline timeline = {0};
-	struct profile *profile = NULL;
-	char store[PATH_MAX], *error = NULL;
+	char store[PATH_MAX];
 	int status = parse(&timeline, argc, argv);
 
 	(void)program;
 	if (status == OPTION_LINE_GO) {
-		const char *path = output_dir_store(argv[optind], store);
-
-		status = EXIT_FAILED;
-		if (profile_load(path, &profile, &error))
-			log_error("%s", error ? error : path);
-		else
-			status = show(&timeline, path, profile);
+		timeline.path = output_dir_store(argv[optind], store);
+		status = open_and_show(&timeline);
 	}
-	free(error);
-	profile_destroy(profile);
 	free(timeline.ranks);
 	return status;
 }

@@ -1,8 +1,11 @@
 #include "timeline_losses.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/log.h"
+
+#define NAMES_MAX 8u /* further ones are counted */
 
 bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless)
 {
@@ -46,4 +49,30 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",
 			   counts->others);
 	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked;
+}
+
+bool timeline_losses_say_missing(const struct profile *profile, bool is_written)
+{
+	char names[NAMES_MAX * (STORE_NOTE_SIZE + 2)] = "", more[32] = "";
+	size_t used = 0;
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < profile->nr_notes; i++) {
+		if (profile->notes[i].kind != STORE_NOTE_TIMELINE || nr++ >= NAMES_MAX)
+			continue;
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+					 used ? ", " : "", profile->notes[i].text);
+	}
+	if (nr > NAMES_MAX)
+		snprintf(more, sizeof(more), " and %" PRIu32 " more", nr - NAMES_MAX);
+	if (nr && is_written)
+		log_notice("each of these nodes brings its timeline when its ranks have ended: "
+			   "%s%s",
+			   names, more);
+	else if (nr)
+		log_warning("the timelines of these nodes are missing: %s%s. A node that could not "
+			    "bring its own has left it in its directory, flamegrid-node-… "
+			    "(--spool, else $TMPDIR or /tmp), and flamegrid merge adds it",
+			    names, more);
+	return nr > 0;
 }

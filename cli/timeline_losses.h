@@ -5,9 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/profile/profile.h"
 #include "timeline/perfetto/timeline_source.h"
 
 /* nr_launchless: pieces of GPU work whose launch is not there. Returns whether something was lost or damaged. */
 bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless);
+
+/* Names the nodes whose timelines are not beside the profile. is_written: they may still come. Returns whether there
+ * are any. */
+bool timeline_losses_say_missing(const struct profile *profile, bool is_written);
 
 #endif

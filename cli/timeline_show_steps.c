@@ -66,10 +66,9 @@ static int read_nccl(const char *store_path, struct step_nccl *nccl)
 static int explain(const struct timeline_show_steps *show, int error)
 {
 	if (error == -EFBIG)
-		log_error("%s: a microsecond has more events than there is room for",
-			  show->store_path);
+		log_error("%s: a microsecond has more events than there is room for", show->name);
 	else
-		log_error("%s: %s", show->store_path, strerror(-error));
+		log_error("%s: %s", show->name, strerror(-error));
 	return EXIT_FAILED;
 }
 
@@ -130,16 +129,15 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 static void say_none(const struct timeline_show_steps *show, const struct step_rows *rows)
 {
 	if (rows->nr_open || rows->nr_outside)
-		log_error("%s: no step has both its begin and its end in this time",
-			  show->store_path);
+		log_error("%s: no step has both its begin and its end in this time", show->name);
 	else if (show->range)
 		log_error("%s: no range \"%s\" was kept: flamegrid run --nvtx --timeline all keeps "
 			  "ranges",
-			  show->store_path, show->range);
+			  show->name, show->range);
 	else
 		log_error("%s: " TIMELINE_CHOICE_NO_STEPS
 			  "; --step-range takes ranges as steps, if run --nvtx recorded them",
-			  show->store_path);
+			  show->name);
 }
 
 int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_source *source)

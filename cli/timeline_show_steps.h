@@ -6,6 +6,7 @@
 #include "timeline/steps/steps_writer.h"
 
 struct timeline_show_steps {
+	const char *name;                     /* of the profile, for messages */
 	const char *store_path, *output_path; /* output_path NULL: standard output */
 	struct timeline_request request;
 	const char

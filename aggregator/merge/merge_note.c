@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge_timeline.h"
+
 #include "base/array.h"
 
 #define NAME_SIZE 256u
@@ -79,6 +81,26 @@ static void name_node(struct store_note *note, struct database *database)
 		 (int)(sizeof(note->text) - NAME_SIZE - 2), text);
 }
 
+/* All of a source has one timeline. */
+static int add_timeline(struct merge_notes *notes, uint32_t profile,
+			const struct merge_source *source, struct database *database)
+{
+	struct store_note own = {.kind = STORE_NOTE_TIMELINE};
+	char name[NAME_SIZE];
+	bool is_missing;
+	int error = merge_timeline_look(source, database, &is_missing);
+
+	if (error || !is_missing)
+		return error;
+	name_part(source, database, name);
+	set_key(&own, source, database, name);
+	snprintf(own.text, sizeof(own.text), "%s", name);
+	error = add(notes, profile, &own);
+	if (!error)
+		notes->notes[notes->count - 1].is_all_of_it = true;
+	return error;
+}
+
 int merge_notes_add(struct merge_notes *notes, uint32_t profile, const struct merge_source *source,
 		    struct database *database)
 {
@@ -86,6 +108,9 @@ int merge_notes_add(struct merge_notes *notes, uint32_t profile, const struct me
 	uint32_t nr_read = 0;
 	char name[NAME_SIZE];
 	int error = store_note_read(database, &read, &nr_read);
+
+	if (!error)
+		error = add_timeline(notes, profile, source, database);
 
 	for (uint32_t i = 0; i < nr_read && !error; i++) {
 		name_node(&read[i], database);

@@ -27,7 +27,8 @@ struct merge_notes {
 
 void merge_notes_fini(struct merge_notes *notes);
 
-/* Adds the notes in a profile, and one if its source lacks pages. 0, -ENOMEM, or the database's error. */
+/* Adds the notes in a profile, and one each if its source lacks pages, or its timeline. 0, -ENOMEM, or the database's
+ * error. */
 int merge_notes_add(struct merge_notes *notes, uint32_t profile, const struct merge_source *source,
 		    struct database *database);
 

@@ -24,6 +24,11 @@ struct merge_source {
 	uint32_t nr_pages, nr_lost; /* of its pages: those that are there, and damaged ones */
 	uint64_t nr_lost_records;   /* known to be on these; 0: none, or not known */
 	bool *is_left_out;          /* becomes true if the source is; NULL: nobody asks */
+	/* the store whose timeline it is, by its path (timeline/log/event_place.h); NULL: the timeline is not wanted */
+	const char *timeline_of;
+	/* Becomes the path of the timeline's folder, which the caller owns (free()); NULL: there is none. timeline
+	 * NULL: nobody asks. */
+	char **timeline;
 };
 
 #endif

@@ -1,11 +1,10 @@
 #include "merge_timeline.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/log.h"
 #include "timeline/log/event_log.h"
 #include "timeline/log/event_packer.h"
+#include "timeline/log/event_place.h"
 #include "timeline/log/event_reader.h"
 
 #define BYTES_MAX    (1ull << 42) /* nothing is dropped */
@@ -22,6 +22,7 @@ struct adding {
 	struct merge_timeline *timeline;
 	const struct merge_map *map;
 	uint64_t unknown; /* events that name what the profile does not have */
+	uint64_t unread;
 };
 
 /* Returns whether the profile has the thing; *id becomes the merged profile's. */
@@ -111,39 +112,79 @@ static void say_losses(const char *source_path, const struct event_sums *sums, u
 			    source_path, sums->nameless);
 }
 
+int merge_timeline_look(const struct merge_source *source, struct database *database,
+			bool *is_missing)
+{
+	uint8_t id[STORE_TIMELINE_ID];
+	char folder[PATH_MAX];
+	bool known = false;
+
+	*is_missing = false;
+	int error = source->timeline_of ? store_timeline_read(database, id, &known) : 0;
+	if (error || !known)
+		return error;
+	error = event_place_find(source->timeline_of, id, folder);
+	if (error)
+		return error;
+	*is_missing = access(folder, F_OK) != 0;
+	if (*is_missing || !source->timeline)
+		return 0;
+	free(*source->timeline); /* of an attempt before */
+	*source->timeline = strdup(folder);
+	return *source->timeline ? 0 : -ENOMEM;
+}
+
+static uint64_t nr_events(const struct event_sums *sums)
+{
+	return sums->launches + sums->records;
+}
+
+/* Adds events of a log whose heads have been read. What they name and nobody could read is lost. */
+static int add_events(struct adding *adding, const struct merge_source *source,
+		      const struct event_sums *heads, const uint8_t *id)
+{
+	struct merge_timeline *timeline = adding->timeline;
+	struct event_packer *packer = event_log_packer(timeline->log);
+	const struct event_asks asks = {.profile = id, .take = take, .context = adding};
+	struct event_sums sums = {0};
+
+	event_log_dropped_before(timeline->log, heads->dropped_files, heads->dropped_events);
+	event_packer_lose(packer, heads->lost_events);
+	int error = event_reader_read(source->timeline_of, &asks, &sums);
+	if (nr_events(&sums) < nr_events(heads))
+		adding->unread = nr_events(heads) - nr_events(&sums);
+	event_packer_lose(packer, adding->unknown + adding->unread);
+	event_log_write(timeline->log, 1);
+	timeline->nr_events = 0;
+	say_losses(source->path, &sums, adding->unknown);
+	return error;
+}
+
 int merge_timeline_add(struct merge_timeline *timeline, struct database *merged,
-		       const char *merged_path, struct database *source, const char *source_path,
-		       const struct merge_map *map)
+		       const char *merged_path, struct database *database,
+		       const struct merge_source *source, const struct merge_map *map)
 {
 	struct adding adding = {.timeline = timeline, .map = map};
 	uint8_t id[STORE_TIMELINE_ID];
-	struct event_asks asks = {.profile = id};
-	struct event_sums heads = {0}, sums = {0};
+	struct event_sums heads = {0};
 	bool known;
-	int error = store_timeline_read(source, id, &known);
+	int error = source->timeline_of ? store_timeline_read(database, id, &known) : -ENOENT;
 
 	if (error)
-		return error;
-	asks.profile = known ? id : NULL;
-	error = event_reader_read(source_path, &asks, &heads);
+		return error == -ENOENT ? 0 : error;
+	const struct event_asks asks = {.profile = known ? id : NULL};
+	error = event_reader_read(source->timeline_of, &asks, &heads);
 	if (!error && !known && heads.files)
 		log_warning("%s: its timeline is left behind, because an older version wrote it: "
 			    "`flamegrid timeline` shows it",
-			    source_path);
+			    source->path);
+	/* It was there: another process has put the parts into one meanwhile. */
+	if (error == -ENOENT && known && source->timeline && *source->timeline)
+		error = -ESTALE;
 	if (error || !known)
 		return error == -ENOENT ? 0 : error;
 	error = open_log(timeline, merged, merged_path);
-	if (error)
-		return error;
-	event_log_dropped_before(timeline->log, heads.dropped_files, heads.dropped_events);
-	event_packer_lose(event_log_packer(timeline->log), heads.lost_events);
-	asks.take = take;
-	asks.context = &adding;
-	error = event_reader_read(source_path, &asks, &sums);
-	event_log_write(timeline->log, 1);
-	timeline->nr_events = 0;
-	say_losses(source_path, &sums, adding.unknown);
-	return error;
+	return error ? error : add_events(&adding, source, &heads, id);
 }
 
 void merge_timeline_close(struct merge_timeline *timeline)
@@ -155,28 +196,17 @@ void merge_timeline_close(struct merge_timeline *timeline)
 int merge_timeline_move(const char *from_path, const char *to_path)
 {
 	char from[PATH_MAX], to[PATH_MAX];
+	int error = event_place_beside(from_path, from);
 
-	if (snprintf(from, sizeof(from), "%s" EVENT_FORMAT_FOLDER, from_path) >=
-		    (int)sizeof(from) ||
-	    snprintf(to, sizeof(to), "%s" EVENT_FORMAT_FOLDER, to_path) >= (int)sizeof(to))
-		return -ENAMETOOLONG;
-	return rename(from, to) && errno != ENOENT ? -errno : 0;
+	if (!error)
+		error = event_place_beside(to_path, to);
+	return error ? error : event_place_move(from, to);
 }
 
 void merge_timeline_remove(const char *path)
 {
-	char folder[PATH_MAX], file[PATH_MAX + 32];
-	const struct dirent *entry;
+	char folder[PATH_MAX];
 
-	if (snprintf(folder, sizeof(folder), "%s" EVENT_FORMAT_FOLDER, path) >= (int)sizeof(folder))
-		return;
-	DIR *files = opendir(folder);
-	while (files && (entry = readdir(files)) != NULL)
-		if (event_reader_number(entry->d_name) &&
-		    snprintf(file, sizeof(file), "%s/%s", folder, entry->d_name) <
-			    (int)sizeof(file))
-			unlink(file);
-	if (files)
-		closedir(files);
-	rmdir(folder);
+	if (event_place_beside(path, folder) == 0)
+		event_place_remove(AT_FDCWD, folder);
 }

@@ -307,16 +307,13 @@ static int check_unchanged(const struct merging *merging, uint32_t profile,
 	return error;
 }
 
-/* Parts of one profile have no timelines of their own. */
 static int copy_timeline(struct merging *merging, uint32_t profile,
 			 const struct merge_output *output, struct database *database)
 {
 	const struct merge_source *source = &merging->sources[profile];
-
-	if (merging->of_one_job || source->open)
-		return 0;
 	int error = merge_timeline_add(&merging->timeline, output->database, output->path, database,
-				       source->path, &merging->maps[profile]);
+				       source, &merging->maps[profile]);
+
 	return error ? fail(merging, source->path, error == -EPROTO ? -EIO : error,
 			    "its timeline cannot be copied")
 		     : 0;

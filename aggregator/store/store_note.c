@@ -28,6 +28,7 @@ static const struct {
 	[STORE_NOTE_DAMAGED] = {READ("damaged "), WRITE("damaged ")},
 	[STORE_NOTE_UNSENT] = {READ("unsent "), WRITE("unsent ")},
 	[STORE_NOTE_FULL] = {READ_FULL, WRITE("full ")},
+	[STORE_NOTE_TIMELINE] = {READ("untimed "), WRITE("untimed ")},
 };
 
 struct reading {

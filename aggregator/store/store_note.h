@@ -16,6 +16,8 @@ enum store_note_kind {
 	/* It is a node's round with merged totals (heavy_totals.h). A later round may have them one by one. */
 	STORE_NOTE_UNSENT,
 	STORE_NOTE_FULL, /* the end of what the writer got found no room (store_life_full()) */
+	/* It has a timeline (store_timeline.h) that was not there when several profiles were put into one. */
+	STORE_NOTE_TIMELINE,
 	STORE_NOTE_KINDS,
 };
 

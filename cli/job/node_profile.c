@@ -1,6 +1,7 @@
 #include "node_profile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@
 #include "node-agent/agent_hello.h"
 #include "node-agent/job_order.h"
 #include "proto/trust/trusted_dir.h"
+#include "timeline/log/event_place.h"
 
 struct node_profile {
 	char directory[PATH_MAX];                         /* "": none */
@@ -33,7 +35,7 @@ struct node_profile {
 	pthread_mutex_t lock;
 	struct agent *agent; /* borrowed; NULL: it has ended; guarded by the lock */
 	pthread_t aggregator_thread, link_thread;
-	bool aggregator_runs, link_runs;
+	bool aggregator_runs, link_runs, has_timeline;
 	int aggregator_result, link_result;
 };
 
@@ -88,6 +90,9 @@ static void remove_directory(struct node_profile *profile)
 		snprintf(path, sizeof(path), "%s%s", profile->store_path, ends[i]);
 		unlink(path);
 	}
+	char folder[PATH_MAX];
+	if (event_place_beside(profile->store_path, folder) == 0)
+		event_place_remove(AT_FDCWD, folder);
 	if (rmdir(profile->directory))
 		log_warning("%s: %s", profile->directory, strerror(errno));
 }
@@ -134,6 +139,7 @@ static int create_aggregator(struct node_profile *profile,
 		.title = options->title,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
+		.timeline = options->timeline,
 		.nr_nodes = options->nr_nodes > 0 ? -options->nr_nodes : 0,
 		.totals_as_blocks = true, /* all nodes' are merged */
 	};
@@ -175,6 +181,7 @@ int node_profile_create(const struct node_profile_options *options,
 	*profile = NULL;
 	if (!made)
 		return -ENOMEM;
+	made->has_timeline = options->timeline.keeps;
 	pthread_mutex_init(&made->lock, NULL);
 	made->zmq_context = zmq_ctx_new();
 	int r = made->zmq_context ? profiling_start_zmq(made->zmq_context, rights) : -ENOMEM;
@@ -371,6 +378,32 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 	return r == 0;
 }
 
+/* Copies the timeline beside the job's. Returns whether it is there, or there is none. */
+static bool add_timeline(const struct node_profile *profile, const char *job_directory)
+{
+	const struct message_text *node = &profile->hello.hello.node;
+	uint64_t nr_events;
+	int r;
+
+	if (!profile->has_timeline || access(profile->store_path, F_OK))
+		return true;
+	r = job_directory
+		    ? profile_part_add_timeline(profile->store_path, job_directory, &nr_events)
+		    : -ENOTCONN;
+	if (r && !job_directory)
+		log_warning(
+			"the timeline of node %.*s stays there in %s, because the job's profile "
+			"was not found: flamegrid merge adds it",
+			(int)node->size, node->data, profile->directory);
+	else if (r)
+		log_warning("the timeline of node %.*s, %" PRIu64 " events, could not be written "
+			    "beside the job's (%s): it stays there in %s, and flamegrid merge adds "
+			    "it",
+			    (int)node->size, node->data, nr_events, strerror(-r),
+			    profile->directory);
+	return r == 0;
+}
+
 void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
 			 const struct end_budget *budget)
 {
@@ -379,6 +412,10 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	const bool has_run = profile->link_runs;
 
 	end_aggregator(profile);
+	if (job_directory && !is_marked &&
+	    !profile_part_is_known(profile->store_path, job_directory))
+		job_directory = NULL;
+	const bool has_brought = !has_run || add_timeline(profile, job_directory);
 	const uint32_t left_ms = end_budget_left_ms(budget, clock_now_ns());
 	const bool is_complete = profile->aggregator_result == 0;
 	int r = end_link(profile, is_complete, left_ms);
@@ -388,10 +425,8 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
 	pthread_mutex_destroy(&profile->lock);
-	if (r && job_directory && !is_marked &&
-	    !profile_part_is_known(profile->store_path, job_directory))
-		job_directory = NULL;
-	if (r == 0 || !has_run || add_to_job(profile, job_directory, -r))
+	const bool has_sent = r == 0 || !has_run || add_to_job(profile, job_directory, -r);
+	if (has_sent && has_brought)
 		remove_directory(profile);
 	free(profile);
 }

@@ -10,6 +10,7 @@
 
 #include "node-agent/agent.h"
 #include "node-agent/link/profile_link.h"
+#include "timeline/log/event_log.h"
 
 /* the agent's endpoint, in the context of node_profile_context() */
 #define NODE_PROFILE_ENDPOINT "inproc://flamegrid-node"
@@ -27,7 +28,8 @@ struct node_profile_options { /* strings are borrowed until the end */
 	const struct message_job
 		*job;       /* of a site's aggregator; NULL: the aggregator is the job's */
 	int32_t nr_nodes;   /* of the step; JOB_STEP_UNKNOWN */
-	uint64_t bytes_max; /* aggregator.h, as the next one */
+	uint64_t bytes_max; /* aggregator.h, as the next two */
+	struct event_log_options timeline;
 	bool raw_samples;
 };
 
@@ -67,9 +69,10 @@ bool node_profile_place(struct node_profile *profile, char place[static PROFILE_
  * nothing has been seen: so many seconds, for which no rank waits. */
 void node_profile_rest(struct node_profile *profile, uint32_t seconds);
 
-/* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
- * take everything within the budget, the profile is copied into the directory of the job's (NULL: not known). That must
- * be marked as the job's, or have an earlier state of this profile. If that fails, too, it stays, and a warning says
+/* Closes the profile, after the agent has ended, copies its timeline into the directory of the job's (NULL: not known),
+ * sends the rest, and frees *profile. The timeline goes first, so that it is there when the job's aggregator puts all
+ * into one. If that does not take everything within the budget, the profile is copied, too. The directory must be
+ * marked as the job's, or have an earlier state of this profile. What could not be copied stays, and a warning says
  * where it is. Accepts NULL. */
 void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
 			 const struct end_budget *budget);

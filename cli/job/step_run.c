@@ -26,6 +26,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.job = options->site ? &options->site->job : NULL,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
+		.timeline = options->site ? (struct event_log_options){0} : options->timeline,
 	};
 	const struct job_keeper_options job = {
 		.step = step,

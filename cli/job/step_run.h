@@ -22,9 +22,10 @@ struct step_run_options { /* strings are borrowed for the call */
 	struct report_options names;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;
-	struct event_log_options timeline; /* where the step's aggregator gets all events */
-	const char *watch;                 /* as of job_watch.h */
-	bool strict;                       /* fails where no node would find the aggregator */
+	/* of the step's aggregator, and of each node that folds */
+	struct event_log_options timeline;
+	const char *watch;          /* as of job_watch.h */
+	bool strict;                /* fails where no node would find the aggregator */
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
 	uint32_t fan_in;            /* then: nodes of a block (node_block.h) */
 	const char *spool;          /* as in node_profile.h */

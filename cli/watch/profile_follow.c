@@ -21,7 +21,7 @@ int profile_follow_open(struct profile_follow *follow, char **error)
 		follow->written_ns = clock_now_ns();
 	/* The directory may be made meanwhile. */
 	strcpy(follow->path, output_dir_store(follow->profile_path, buffer));
-	return whole_profile_open(&follow->whole, follow->path, error);
+	return whole_profile_open(&follow->whole, follow->path, false, error);
 }
 
 /* Returns whether nobody has written the profile for so long that nobody will. */

@@ -328,11 +328,11 @@ static void write_parts(FILE *out, const struct judge *judge, enum store_note_ki
 		fprintf(out, " and %u more", count - REPORT_FAULT_PLACES);
 }
 
-/* What a part of a live profile has not sent is no fault: it comes. */
+/* What a part of a live profile has not sent is no fault: it comes. No report shows timelines. */
 static void write_lacks(FILE *out, const struct judge *judge, bool *any)
 {
 	for (enum store_note_kind kind = 0; kind < STORE_NOTE_KINDS; kind++) {
-		if (!count_parts(judge, kind) ||
+		if (!count_parts(judge, kind) || kind == STORE_NOTE_TIMELINE ||
 		    (kind == STORE_NOTE_UNSENT && judge->profile->written))
 			continue;
 		begin_fault(out, any);

@@ -212,8 +212,9 @@ static int note_lacks(const struct profile *profile, struct report_names *names,
 	int error = 0;
 
 	for (uint32_t i = 0; i < profile->nr_notes && !error; i++) {
-		if (profile->notes[i].kind == STORE_NOTE_FULL)
-			continue; /* the verdict has its words */
+		if (profile->notes[i].kind == STORE_NOTE_FULL ||
+		    profile->notes[i].kind == STORE_NOTE_TIMELINE)
+			continue; /* the verdict has its words; `timeline` has them */
 		char text[STORE_NOTE_SIZE + MISSING_TEXT_SIZE];
 
 		snprintf(text, sizeof(text), "a part of this profile was %s: %s",

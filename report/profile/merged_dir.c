@@ -13,6 +13,7 @@
 
 #include "base/error_text.h"
 #include "base/local_disk.h"
+#include "timeline/log/event_place.h"
 
 #define PREFIX "flamegrid-report-"
 
@@ -42,6 +43,7 @@ static void remove_files(int directory)
 	static const char *const files[] = {MERGED_DIR_FILE "-journal", MERGED_DIR_FILE "-wal",
 					    MERGED_DIR_FILE "-shm", MERGED_DIR_FILE};
 
+	event_place_remove(directory, MERGED_DIR_FILE EVENT_FORMAT_FOLDER);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		unlinkat(directory, files[i], 0);
 }

@@ -16,7 +16,7 @@ struct merged_dir { /* zeroed: there is none */
  * *dir is zeroed, and *error is one line, which the caller owns (free()). */
 int merged_dir_create(struct merged_dir *dir, char **error);
 
-/* Removes the directory and the copy in it, if there is one. */
+/* Removes the directory and the copy in it, if there is one, with its timeline. */
 void merged_dir_remove(struct merged_dir *dir);
 
 #endif

@@ -14,6 +14,7 @@
 #include "aggregator/pages/page_set.h"
 #include "aggregator/pages/page_store.h"
 #include "aggregator/store/store_life.h"
+#include "aggregator/store/store_timeline.h"
 #include "base/array.h"
 #include "base/error_text.h"
 
@@ -29,6 +30,7 @@ struct sources {
 	struct merge_source *list; /* owns */
 	struct node *nodes;        /* owns; as many as there are sources */
 	uint32_t nr;
+	bool has_timelines;
 };
 
 /* ---- finding */
@@ -124,6 +126,10 @@ int profile_parts_find(struct profile_parts *parts, const char *store_path, char
 static void forget(struct profile_part *part)
 {
 	page_set_destroy(part->set);
+	for (uint32_t i = 0; i < part->nr_nodes_timelines; i++)
+		free(part->nodes_timelines[i]);
+	free(part->nodes_timelines);
+	free(part->timeline);
 	free(part->path);
 	free(part->nodes_path);
 }
@@ -206,12 +212,20 @@ static int open_node(void *context, enum merge_part part, struct database **data
 		      : 0;
 }
 
-static int reserve(const struct profile_parts *parts, struct sources *sources)
+static int reserve(struct profile_parts *parts, struct sources *sources)
 {
 	size_t room = 1;
 
-	for (uint32_t i = 0; i < parts->nr_parts; i++)
-		room += 2 + nr_writers(&parts->parts[i]);
+	for (uint32_t i = 0; i < parts->nr_parts; i++) {
+		struct profile_part *part = &parts->parts[i];
+		const uint32_t nr = nr_writers(part);
+
+		room += 2 + nr;
+		part->nodes_timelines = calloc(nr + 1ul, sizeof(*part->nodes_timelines));
+		if (!part->nodes_timelines)
+			return -ENOMEM;
+		part->nr_nodes_timelines = nr;
+	}
 	sources->list = calloc(room, sizeof(*sources->list));
 	sources->nodes = calloc(room, sizeof(*sources->nodes));
 	return sources->list && sources->nodes ? 0 : -ENOMEM;
@@ -221,7 +235,11 @@ static void list_part(struct profile_part *part, struct sources *sources)
 {
 	if (part->has_store)
 		sources->list[sources->nr++] = (struct merge_source){
-			.path = part->path, .is_left_out = &part->is_store_damaged};
+			.path = part->path,
+			.is_left_out = &part->is_store_damaged,
+			.timeline_of = sources->has_timelines ? part->path : NULL,
+			.timeline = &part->timeline,
+		};
 	for (uint32_t i = 0; i < nr_writers(part); i++) {
 		struct node *node = &sources->nodes[sources->nr];
 
@@ -235,6 +253,8 @@ static void list_part(struct profile_part *part, struct sources *sources)
 			.writer = page_set_writer(part->set, i),
 			.nr_pages = page_set_pages(part->set, i),
 			.nr_lost = page_set_lost_pages(part->set, i),
+			.timeline_of = sources->has_timelines ? part->path : NULL,
+			.timeline = &part->nodes_timelines[i],
 		};
 	}
 	if (part->set ? page_set_lost_writers(part->set) > 0 : part->are_nodes_damaged) {
@@ -246,9 +266,10 @@ static void list_part(struct profile_part *part, struct sources *sources)
 	}
 }
 
-int profile_parts_merge(struct profile_parts *parts, const char *merged_path, char **error)
+int profile_parts_merge(struct profile_parts *parts, const char *merged_path, bool has_timelines,
+			char **error)
 {
-	struct sources sources = {.nr = 0};
+	struct sources sources = {.has_timelines = has_timelines};
 	int status = reserve(parts, &sources);
 
 	*error = NULL;
@@ -321,11 +342,14 @@ static int remove_file(const char *path, const char *store_path, bool is_damaged
 	return status;
 }
 
-/* Removes a store and its log, unless it has changed or is written. */
+/* Removes a store, its log and its timeline, unless it has changed or is written. The timeline goes first: a store
+ * without it is not taken before the merged one, and nothing is left behind. */
 static int remove_store(const struct profile_part *part, const char *path, const char *store_path)
 {
 	if (!is_same(path, &part->store) || store_life_is_written(path))
 		return 0;
+	if (part->timeline && !part->is_store_damaged)
+		event_place_remove(AT_FDCWD, part->timeline);
 	int status = remove_file(path, store_path, part->is_store_damaged);
 	return status ? status : move_log(path, NULL);
 }
@@ -335,7 +359,70 @@ static int remove_nodes(const struct profile_part *part, const char *path, const
 {
 	if (!is_same(part->nodes_path, &part->nodes) || store_life_is_written(path))
 		return 0;
+	for (uint32_t i = 0; i < part->nr_nodes_timelines && !part->are_nodes_damaged; i++)
+		if (part->nodes_timelines[i])
+			event_place_remove(AT_FDCWD, part->nodes_timelines[i]);
 	return remove_file(part->nodes_path, store_path, part->are_nodes_damaged);
+}
+
+/* ---- timelines */
+
+/* Writes the place by id of a store's timeline. Returns whether the store has one. */
+static bool find_place(const char *path, const char *store_path, char place[static PATH_MAX])
+{
+	uint8_t id[STORE_TIMELINE_ID];
+	struct database *database;
+	bool known = false;
+
+	if (access(path, F_OK) || database_open(path, true, &database, NULL))
+		return false;
+	int error = store_timeline_read(database, id, &known);
+	database_close(database);
+	return !error && known && event_place_by_id(store_path, id, place) == 0;
+}
+
+/* Gives the timeline beside a store its place by id, where it is found under whichever name the store gets. Returns
+ * whether it did. */
+static bool place_by_id(const char *path, const char *store_path, char place[static PATH_MAX])
+{
+	char beside[PATH_MAX];
+
+	return event_place_beside(path, beside) == 0 && access(beside, F_OK) == 0 &&
+	       find_place(path, store_path, place) && event_place_move(beside, place) == 0;
+}
+
+/* Moves the timeline of the first store, whose place another store takes. 0 or -ENOMEM. */
+static int place_first(struct profile_part *first)
+{
+	char place[PATH_MAX];
+
+	if (!first->timeline || !place_by_id(first->path, first->path, place))
+		return 0;
+	free(first->timeline);
+	first->timeline = strdup(place);
+	return first->timeline ? 0 : -ENOMEM;
+}
+
+/* Gives the timeline of the first store, which is in place, its place beside that. It is found by its id, too. */
+static void place_beside(const char *store_path)
+{
+	char beside[PATH_MAX], place[PATH_MAX];
+
+	if (event_place_beside(store_path, beside) == 0 &&
+	    find_place(store_path, store_path, place))
+		(void)event_place_move(place, beside);
+}
+
+void profile_parts_forget(const char *merged_path, const char *first_path)
+{
+	char beside[PATH_MAX], place[PATH_MAX];
+	const bool has_place = find_place(merged_path, first_path, place);
+
+	/* Whoever removes the store alone removes the timeline: another process may put it in place just now. */
+	if (unlink(merged_path) == 0 && has_place)
+		event_place_remove(AT_FDCWD, place);
+	if (event_place_beside(merged_path, beside) == 0)
+		event_place_remove(AT_FDCWD, beside);
 }
 
 /* Gives the file the name of the first store, unless another process has put one there. */
@@ -348,20 +435,24 @@ static int take_place(const char *whole_path, const char *store_path)
 	return rename(whole_path, store_path) ? -errno : 0; /* a file system without links */
 }
 
-int profile_parts_replace(const struct profile_parts *parts, const char *merged_path)
+int profile_parts_replace(struct profile_parts *parts, const char *merged_path)
 {
-	const struct profile_part *first = &parts->parts[0];
-	char whole_path[PATH_MAX], old_path[PATH_MAX];
+	struct profile_part *first = &parts->parts[0];
+	char whole_path[PATH_MAX], old_path[PATH_MAX], place[PATH_MAX];
 	int status = new_path(first->path, PROFILE_PARTS_PART, whole_path);
 
 	if (!status)
 		status = new_path(first->path, PROFILE_PARTS_PART, old_path);
+	if (!status)
+		place_by_id(merged_path, first->path, place);
 	/* First it is one more part, and so is the store whose place it takes. */
 	if (!status && rename(merged_path, whole_path))
 		status = -errno;
 	/* Those who may read the store may go on to do so. */
 	if (!status && first->has_store && chmod(whole_path, first->store.st_mode & 0777))
 		status = -errno;
+	if (!status)
+		status = place_first(first);
 	if (!status)
 		status = move_log(first->path, old_path);
 	if (!status && rename(first->path, old_path) && errno != ENOENT)
@@ -379,5 +470,7 @@ int profile_parts_replace(const struct profile_parts *parts, const char *merged_
 		if (!status && part->has_store)
 			status = remove_store(part, part->path, first->path);
 	}
+	if (!status)
+		place_beside(first->path);
 	return status;
 }

@@ -104,7 +104,8 @@ static int load(struct whole_profile *whole, struct profile_parts *parts, const 
 	return status ? status : profile_parts_load(parts, error);
 }
 
-static int try_to_open(struct whole_profile *whole, const char *store_path, char **error)
+static int try_to_open(struct whole_profile *whole, const char *store_path, bool has_timelines,
+		       char **error)
 {
 	struct profile_parts parts = {.parts = NULL};
 
@@ -118,22 +119,23 @@ static int try_to_open(struct whole_profile *whole, const char *store_path, char
 		if (!status)
 			status = join(whole->path, whole->merged.path, "/" MERGED_DIR_FILE, error);
 		if (!status)
-			status = profile_parts_merge(&parts, whole->path, error);
+			status = profile_parts_merge(&parts, whole->path, has_timelines, error);
 	}
 	profile_parts_fini(&parts);
 	return status;
 }
 
 /* Parts grow, and others are put into one, while they are read. */
-int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error)
+int whole_profile_open(struct whole_profile *whole, const char *store_path, bool has_timelines,
+		       char **error)
 {
-	int status = try_to_open(whole, store_path, error);
+	int status = try_to_open(whole, store_path, has_timelines, error);
 
 	for (int i = 1;
 	     i < TRIES && *whole->merged.path && (status == -ESTALE || status == -ENOENT); i++) {
 		whole_profile_close(whole);
 		free(*error);
-		status = try_to_open(whole, store_path, error);
+		status = try_to_open(whole, store_path, has_timelines, error);
 	}
 	return status;
 }
@@ -195,9 +197,8 @@ int whole_profile_settle(const char *store_path, char **error)
 	if (!status && profile_parts_are_several(&parts)) {
 		status = join(merged_path, store_path, PROFILE_PARTS_MERGED, error);
 		if (!status) {
-			/* of a process that was killed before it had put it in place */
-			unlink(merged_path);
-			status = profile_parts_merge(&parts, merged_path, error);
+			profile_parts_forget(merged_path, store_path);
+			status = profile_parts_merge(&parts, merged_path, true, error);
 		}
 		if (!status) {
 			status = profile_parts_replace(&parts, merged_path);

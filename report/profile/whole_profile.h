@@ -15,10 +15,11 @@ struct whole_profile {
 };
 
 /* Finds the store to read for the one at this path. If the profile has further parts, it makes a merged one
- * (merged_dir.h). If a part is written, it first asks for the newest profiles of nodes, and waits for them 3 s at most.
- * 0 or -errno; on error *error is one line, which the caller owns (free()). Call whole_profile_close() in either case.
- */
-int whole_profile_open(struct whole_profile *whole, const char *store_path, char **error);
+ * (merged_dir.h). has_timelines: with its timeline beside it. If a part is written, it first asks for the newest
+ * profiles of nodes, and waits for them 3 s at most. 0 or -errno; on error *error is one line, which the caller owns
+ * (free()). Call whole_profile_close() in either case. */
+int whole_profile_open(struct whole_profile *whole, const char *store_path, bool has_timelines,
+		       char **error);
 void whole_profile_close(struct whole_profile *whole);
 
 /* The store at whole->path could not be read. Makes one that can, at another whole->path, as a merge does

@@ -43,7 +43,7 @@ int report_view_open(struct report_view *view, const char *store_path,
 	view->store_path = view->whole.path;
 	view->options = options;
 
-	int result = whole_profile_open(&view->whole, store_path, error);
+	int result = whole_profile_open(&view->whole, store_path, false, error);
 	if (result == 0)
 		result = load(view, error);
 	if (result < 0)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "event_format.h"
+#include "event_place.h"
 #include "zstd_library.h"
 
 #include "base/array.h"
@@ -364,23 +365,37 @@ static int by_number(const struct dirent **a, const struct dirent **b)
 	return (left > right) - (left < right);
 }
 
+/* Returns a descriptor or -errno. The folder may get its other name meanwhile. */
+static int open_folder(const char *store_path, const uint8_t *profile)
+{
+	char path[PATH_MAX];
+	int error, directory = -1;
+
+	for (int i = 0; i < 2 && directory < 0; i++) {
+		error = event_place_find(store_path, profile, path);
+		if (error)
+			return error;
+		directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		error = -errno;
+	}
+	return directory < 0 ? error : directory;
+}
+
 int event_reader_read(const char *store_path, const struct event_asks *asks,
 		      struct event_sums *sums)
 {
 	struct dirent **names = NULL;
 	struct reader reader;
-	char path[PATH_MAX];
 	bool begins;
 
-	if (snprintf(path, sizeof(path), "%s" EVENT_FORMAT_FOLDER, store_path) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int nr = directory < 0 ? -1 : scandirat(directory, ".", &names, is_file, by_number);
+	int directory = open_folder(store_path, asks->profile);
+	if (directory < 0)
+		return directory;
+	int nr = scandirat(directory, ".", &names, is_file, by_number);
 	if (nr < 0) {
 		int error = -errno;
 
-		if (directory >= 0)
-			close(directory);
+		close(directory);
 		return error;
 	}
 	int error = init(&reader, asks, sums);

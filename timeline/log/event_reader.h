@@ -39,8 +39,8 @@ struct event_asks {
 	const uint8_t *profile;
 };
 
-/* Reads the log of the store at this path, the oldest file first, and adds to *sums. 0; -ENOENT: there is no log;
- * -EACCES, -EIO, -ENOMEM; or what take() returned. */
+/* Reads the log of the store at this path (event_place.h), the oldest file first, and adds to *sums. 0; -ENOENT: there
+ * is no log; -EACCES, -EIO, -ENOMEM; or what take() returned. */
 int event_reader_read(const char *store_path, const struct event_asks *asks,
 		      struct event_sums *sums);
 

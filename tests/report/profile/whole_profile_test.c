@@ -88,7 +88,7 @@ static void the_nodes_are_read_while_nobody_can_read_the_store(void **state)
 	save_node(fixture);
 	assert_int_equal(store_open(fixture->store, &shared, &store, NULL), 0);
 	assert_true(store_is_exclusive(store));
-	assert_int_equal(whole_profile_open(&whole, fixture->store, &error), 0);
+	assert_int_equal(whole_profile_open(&whole, fixture->store, false, &error), 0);
 	assert_true(whole.is_written);
 	merge_fixture_merge((const char *const *)&fixture->node, 1, fixture->merged);
 	char *expected = merge_fixture_reports(fixture->merged);
@@ -119,7 +119,7 @@ static void a_store_that_nobody_can_reach_is_named(void **state)
 	assert_int_equal(fclose(file), 0);
 	snprintf(path, sizeof(path), "%s/profile.db", fixture->store);
 	snprintf(expected, sizeof(expected), "%s: Not a directory", path);
-	assert_int_equal(whole_profile_open(&whole, path, &error), -ENOTDIR);
+	assert_int_equal(whole_profile_open(&whole, path, false, &error), -ENOTDIR);
 	assert_string_equal(error, expected);
 	free(error);
 	whole_profile_close(&whole);
@@ -163,7 +163,7 @@ static void a_part_with_nodes_becomes_one_store_beside_the_others(void **state)
 	FILE *file = fopen(unfinished, "w");
 	fputs("no store yet", file);
 	fclose(file);
-	assert_int_equal(whole_profile_open(&whole, fixture->store, &error), 0);
+	assert_int_equal(whole_profile_open(&whole, fixture->store, false, &error), 0);
 	assert_int_equal(launches_of(whole.path), launches);
 	char *reports = merge_fixture_reports(whole.path);
 	assert_false(has(reports, "damaged"));
@@ -213,7 +213,7 @@ static void a_damaged_page_costs_its_node_alone_and_is_told(void **state)
 
 	for (uint32_t share = 0; share < 256; share += 64) {
 		save_damaged(fixture, share);
-		if (whole_profile_open(&whole, fixture->store, &error))
+		if (whole_profile_open(&whole, fixture->store, false, &error))
 			fail_msg("%s", error);
 		char *reports = merge_fixture_reports(whole.path);
 		assert_true(has(reports, "INCOMPLETE"));
@@ -270,7 +270,7 @@ static void a_part_that_is_no_store_is_left_out_and_told(void **state)
 	FILE *file = fopen(part, "w");
 	fputs("no store", file);
 	fclose(file);
-	if (whole_profile_open(&whole, fixture->store, &error))
+	if (whole_profile_open(&whole, fixture->store, false, &error))
 		fail_msg("%s", error);
 	char *reports = merge_fixture_reports(whole.path);
 	assert_true(has(reports, "/store" PROFILE_PARTS_PART "1 (all of it)"));
@@ -281,7 +281,7 @@ static void a_part_that_is_no_store_is_left_out_and_told(void **state)
 	file = fopen(fixture->store, "w");
 	fputs("no store either", file);
 	fclose(file);
-	assert_int_equal(whole_profile_open(&whole, fixture->store, &error), -EPROTO);
+	assert_int_equal(whole_profile_open(&whole, fixture->store, false, &error), -EPROTO);
 	assert_non_null(error);
 	free(error);
 	whole_profile_close(&whole);
