@@ -29,9 +29,8 @@
 #define RANKS_MAX 65536u
 
 struct timeline {
-	const char
-		*path; /* of the profile's store, as it is given; the one to read may be another */
-	bool lacks_some; /* timelines of nodes are missing, which has been said */
+	const char *path; /* of the profile's store, as it is given; another one may be read */
+	bool lacks_some;  /* timelines of nodes are missing, which has been said */
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */

@@ -112,6 +112,17 @@ static void say_losses(const char *source_path, const struct event_sums *sums, u
 			    source_path, sums->nameless);
 }
 
+/* Writes the folder's path. What lies beside a store is not of nodes whose pages came to it. 0; -ENOENT: there is none; or
+ * -ENAMETOOLONG. */
+static int find_folder(const struct merge_source *source, const uint8_t *id,
+		       char folder[static PATH_MAX])
+{
+	int error = source->open ? event_place_by_id(source->timeline_of, id, folder)
+				 : event_place_find(source->timeline_of, id, folder);
+
+	return error || access(folder, F_OK) == 0 ? error : -ENOENT;
+}
+
 int merge_timeline_look(const struct merge_source *source, struct database *database,
 			bool *is_missing)
 {
@@ -123,12 +134,10 @@ int merge_timeline_look(const struct merge_source *source, struct database *data
 	int error = source->timeline_of ? store_timeline_read(database, id, &known) : 0;
 	if (error || !known)
 		return error;
-	error = event_place_find(source->timeline_of, id, folder);
-	if (error)
-		return error;
-	*is_missing = access(folder, F_OK) != 0;
-	if (*is_missing || !source->timeline)
-		return 0;
+	error = find_folder(source, id, folder);
+	*is_missing = error == -ENOENT;
+	if (error || !source->timeline)
+		return *is_missing ? 0 : error;
 	free(*source->timeline); /* of an attempt before */
 	*source->timeline = strdup(folder);
 	return *source->timeline ? 0 : -ENOMEM;
@@ -160,31 +169,47 @@ static int add_events(struct adding *adding, const struct merge_source *source,
 	return error;
 }
 
+/* Says that files without an id are left behind. 0 or -errno. */
+static int leave_nameless(const struct merge_source *source)
+{
+	const struct event_asks asks = {.profile = NULL};
+	struct event_sums heads = {0};
+	int error = event_reader_read(source->timeline_of, &asks, &heads);
+
+	if (!error && heads.files)
+		log_warning("%s: its timeline is left behind, because an older version wrote it: "
+			    "`flamegrid timeline` shows it",
+			    source->path);
+	return error == -ENOENT ? 0 : error;
+}
+
 int merge_timeline_add(struct merge_timeline *timeline, struct database *merged,
 		       const char *merged_path, struct database *database,
 		       const struct merge_source *source, const struct merge_map *map)
 {
 	struct adding adding = {.timeline = timeline, .map = map};
 	uint8_t id[STORE_TIMELINE_ID];
+	const struct event_asks asks = {.profile = id};
 	struct event_sums heads = {0};
+	char folder[PATH_MAX];
 	bool known;
-	int error = source->timeline_of ? store_timeline_read(database, id, &known) : -ENOENT;
 
-	if (error)
-		return error == -ENOENT ? 0 : error;
-	const struct event_asks asks = {.profile = known ? id : NULL};
-	error = event_reader_read(source->timeline_of, &asks, &heads);
-	if (!error && !known && heads.files)
-		log_warning("%s: its timeline is left behind, because an older version wrote it: "
-			    "`flamegrid timeline` shows it",
-			    source->path);
-	/* It was there: another process has put the parts into one meanwhile. */
-	if (error == -ENOENT && known && source->timeline && *source->timeline)
-		error = -ESTALE;
+	if (!source->timeline_of)
+		return 0;
+	int error = store_timeline_read(database, id, &known);
 	if (error || !known)
-		return error == -ENOENT ? 0 : error;
-	error = open_log(timeline, merged, merged_path);
-	return error ? error : add_events(&adding, source, &heads, id);
+		return error || source->open ? error : leave_nameless(source);
+	error = find_folder(source, id, folder);
+	if (!error)
+		error = event_reader_read(source->timeline_of, &asks, &heads);
+	if (!error)
+		error = open_log(timeline, merged, merged_path);
+	if (!error)
+		return add_events(&adding, source, &heads, id);
+	/* If it was there, another process has put the parts into one meanwhile. */
+	if (error == -ENOENT)
+		return source->timeline && *source->timeline ? -ESTALE : 0;
+	return error;
 }
 
 void merge_timeline_close(struct merge_timeline *timeline)

@@ -378,7 +378,7 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 	return r == 0;
 }
 
-/* Copies the timeline beside the job's. Returns whether it is there, or there is none. */
+/* Copies the timeline beside the job's (NULL: not known). Returns whether it is there, or there is none. */
 static bool add_timeline(const struct node_profile *profile, const char *job_directory)
 {
 	const struct message_text *node = &profile->hello.hello.node;
@@ -387,15 +387,10 @@ static bool add_timeline(const struct node_profile *profile, const char *job_dir
 
 	if (!profile->has_timeline || access(profile->store_path, F_OK))
 		return true;
-	r = job_directory
-		    ? profile_part_add_timeline(profile->store_path, job_directory, &nr_events)
-		    : -ENOTCONN;
-	if (r && !job_directory)
-		log_warning(
-			"the timeline of node %.*s stays there in %s, because the job's profile "
-			"was not found: flamegrid merge adds it",
-			(int)node->size, node->data, profile->directory);
-	else if (r)
+	if (!job_directory)
+		return false;
+	r = profile_part_add_timeline(profile->store_path, job_directory, &nr_events);
+	if (r)
 		log_warning("the timeline of node %.*s, %" PRIu64 " events, could not be written "
 			    "beside the job's (%s): it stays there in %s, and flamegrid merge adds "
 			    "it",
@@ -428,5 +423,9 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	const bool has_sent = r == 0 || !has_run || add_to_job(profile, job_directory, -r);
 	if (has_sent && has_brought)
 		remove_directory(profile);
+	else if (has_sent && !job_directory)
+		log_warning("the timeline of this node stays in %s, because the directory of the "
+			    "job's profile was not found: flamegrid merge adds it",
+			    profile->directory);
 	free(profile);
 }
