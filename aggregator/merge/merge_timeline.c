@@ -60,6 +60,13 @@ static void add_records(struct adding *adding, const struct message_events *even
 	}
 }
 
+/* What finds no room is not lost: nothing is merged. */
+static int write_events(struct merge_timeline *timeline)
+{
+	timeline->nr_events = 0;
+	return event_log_write(timeline->log, 1);
+}
+
 static int take(void *context, const struct message_events *events)
 {
 	struct adding *adding = context;
@@ -78,11 +85,7 @@ static int take(void *context, const struct message_events *events)
 	add_launches(adding, events);
 	add_records(adding, events);
 	timeline->nr_events += nr;
-	if (timeline->nr_events >= WRITE_EVENTS) {
-		event_log_write(timeline->log, 1);
-		timeline->nr_events = 0;
-	}
-	return 0;
+	return timeline->nr_events >= WRITE_EVENTS ? write_events(timeline) : 0;
 }
 
 static int open_log(struct merge_timeline *timeline, struct database *merged,
@@ -163,8 +166,8 @@ static int add_events(struct adding *adding, const struct merge_source *source,
 	if (nr_events(&sums) < nr_events(heads))
 		adding->unread = nr_events(heads) - nr_events(&sums);
 	event_packer_lose(packer, adding->unknown + adding->unread);
-	event_log_write(timeline->log, 1);
-	timeline->nr_events = 0;
+	if (!error)
+		error = write_events(timeline);
 	say_losses(source->path, &sums, adding->unknown);
 	return error;
 }

@@ -314,8 +314,9 @@ static int copy_timeline(struct merging *merging, uint32_t profile,
 	int error = merge_timeline_add(&merging->timeline, output->database, output->path, database,
 				       source, &merging->maps[profile]);
 
-	return error ? fail(merging, source->path, error == -EPROTO ? -EIO : error,
-			    "its timeline cannot be copied")
+	return error ? error_text_set(merging->error, error == -EPROTO ? -EIO : error,
+				      "%s: its timeline cannot be copied: %s", source->path,
+				      strerror(-error))
 		     : 0;
 }
 

@@ -275,10 +275,11 @@ static int write_block(struct event_log *log, const uint8_t *bytes, size_t size,
 	return 0;
 }
 
-void event_log_write(struct event_log *log, uint64_t now_ns)
+int event_log_write(struct event_log *log, uint64_t now_ns)
 {
 	struct event_block_head head;
 	size_t left;
+	int status = 0;
 	const uint8_t *bytes = event_packer_blocks(log->packer, &left);
 
 	while (left) {
@@ -288,14 +289,17 @@ void event_log_write(struct event_log *log, uint64_t now_ns)
 		const uint64_t events = (uint64_t)head.nr_launches + head.nr_records;
 		int error = write_block(log, bytes, size, events, now_ns);
 
-		if (error)
+		if (error) {
 			event_packer_lose(log->packer, events);
+			status = error;
+		}
 		if (error && !log->has_warned)
-			log_warning("%s: events of the timeline are lost: %s", log->path,
+			log_warning("%s: events of the timeline cannot be written: %s", log->path,
 				    strerror(-error));
 		log->has_warned |= error != 0;
 		bytes += size;
 		left -= size;
 	}
 	event_packer_clear(log->packer);
+	return status;
 }

@@ -36,7 +36,8 @@ struct event_packer *event_log_packer(struct event_log *log);
 void event_log_dropped_before(struct event_log *log, uint64_t files, uint64_t events);
 
 /* Writes what the packer has. Call it when the store has the same events, so that no event is written twice after a
- * restart. now_ns: CLOCK_MONOTONIC. What cannot be written is lost and counted, with a warning at the first time. */
-void event_log_write(struct event_log *log, uint64_t now_ns);
+ * restart. now_ns: CLOCK_MONOTONIC. What cannot be written is lost and counted, with a warning at the first time.
+ * 0, or the last -errno. */
+int event_log_write(struct event_log *log, uint64_t now_ns);
 
 #endif
