@@ -93,8 +93,8 @@ same "a run without a result" "$(cd "$scratch" && echo m*/profile.db.timeline/*)
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 mkfifo "$scratch/nothing"
-two_ranks() { # STORE [AHEAD-0 AHEAD-1]: seconds that the clocks of a host are ahead
-	local r ahead=("${@:2}") compared=$scratch/compared.$1
+two_ranks() { # STORE WAY [AHEAD-0 AHEAD-1]: seconds that the clocks of a host are ahead
+	local r ahead=("${@:3}") compared=$scratch/compared.$1
 	cat >"$scratch/job" <<-JOB
 		"$fake_launches" --devices 1 --launches 2000
 		until [ -e "$compared" ]; do read -r -t 0.05 _ <>"$scratch/nothing"; done
@@ -102,7 +102,7 @@ two_ranks() { # STORE [AHEAD-0 AHEAD-1]: seconds that the clocks of a host are a
 	for r in 0 1; do
 		env PMIX_NAMESPACE="$1" OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_DEVICES=2 \
 			FAKE_CUDA_RECORDS="$scratch/records.$r" ${ahead[r]+unshare -T --monotonic "${ahead[r]}" --boottime "${ahead[r]}"} \
-			"$flamegrid" run --timeline all --node-name "$1$r" -o "$scratch/$1" --devices "$list" -- bash "$scratch/job" >/dev/null 2>"$scratch/err.$r" &
+			"$flamegrid" run --timeline all --aggregate "$2" --node-name "$1$r" -o "$scratch/$1" --devices "$list" -- bash "$scratch/job" >/dev/null 2>"$scratch/err.$r" &
 	done
 	until [ "$("$flamegrid" report "$scratch/$1" --clocks --format csv 2>/dev/null | awk -F, '$2 > 0 { n++ } END { print n - 1 }')" = 2 ]; do
 		read -r -t 0.05 _ <>"$scratch/nothing"
@@ -111,7 +111,7 @@ two_ranks() { # STORE [AHEAD-0 AHEAD-1]: seconds that the clocks of a host are a
 	wait
 	await_keepers
 }
-two_ranks step
+two_ranks step auto
 check "two ranks" timeline "$scratch/step"
 contains "two ranks: both are there" "$scratch/err" "of 2 processes"
 contains "two ranks: how well their clocks agree" "$scratch/err" "2 hosts on one clock, give or take"
@@ -124,22 +124,24 @@ done
 
 # ---- hosts whose clocks are seconds apart: CUPTI's clock, which they have in common, is as far from the timeline's on both
 if unshare -T --monotonic 5 --boottime 5 true 2>/dev/null; then
-	two_ranks skew 5 -5
-	offsets=
-	for r in 0 1; do
-		check "skewed: rank $r" timeline "$scratch/skew" --ranks $r
-		mv "$scratch/records.$r" "$scratch/records"
-		compare
-		contains "skewed: rank $r: each event is the truth's" "$scratch/out" exact
-		offsets="$offsets $(word launches 6)"
+	for way in central node; do
+		two_ranks skew-$way $way 5 -5
+		offsets=
+		for r in 0 1; do
+			check "skewed, $way: rank $r" timeline "$scratch/skew-$way" --ranks $r
+			mv "$scratch/records.$r" "$scratch/records"
+			compare
+			contains "skewed, $way: rank $r: each event is the truth's" "$scratch/out" exact
+			offsets="$offsets $(word launches 6)"
+		done
+		bound=$(sed -n 's/.*give or take \([0-9]*\) ns.*/\1/p' "$scratch/err")
+		check "skewed, $way: $offsets are within $bound ns" awk -v offsets="$offsets" -v bound="$bound" \
+			'BEGIN { split(offsets, at, " "); apart = at[1] - at[2]; exit !(bound > 0 && apart <= 2 * bound && apart >= -2 * bound) }'
+		"$flamegrid" report "$scratch/skew-$way" --clocks --format csv 2>/dev/null >"$scratch/clocks"
+		check "skewed, $way: their clocks are 10 s apart" awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			{ apart = $at["offset_ns"] < 0 ? -$at["offset_ns"] : $at["offset_ns"]; if (apart > most) most = apart }
+			END { exit !(most > 9e9 && most < 11e9) }' "$scratch/clocks"
 	done
-	bound=$(sed -n 's/.*give or take \([0-9]*\) ns.*/\1/p' "$scratch/err")
-	check "skewed: $offsets are within $bound ns" awk -v offsets="$offsets" -v bound="$bound" \
-		'BEGIN { split(offsets, at, " "); apart = at[1] - at[2]; exit !(bound > 0 && apart <= 2 * bound && apart >= -2 * bound) }'
-	"$flamegrid" report "$scratch/skew" --clocks --format csv 2>/dev/null >"$scratch/clocks"
-	check "skewed: their clocks are 10 s apart" awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		{ apart = $at["offset_ns"] < 0 ? -$at["offset_ns"] : $at["offset_ns"]; if (apart > most) most = apart }
-		END { exit !(most > 9e9 && most < 11e9) }' "$scratch/clocks"
 else
 	ok "no time namespaces here: skewed clocks are left out"
 fi
