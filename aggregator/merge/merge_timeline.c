@@ -115,8 +115,8 @@ static void say_losses(const char *source_path, const struct event_sums *sums, u
 			    source_path, sums->nameless);
 }
 
-/* Writes the folder's path. What lies beside a store is not of nodes whose pages came to it. 0; -ENOENT: there is none; or
- * -ENAMETOOLONG. */
+/* Writes the folder's path. What lies beside a store is not of nodes whose pages came to it. 0; -ENOENT: there is none;
+ * or -ENAMETOOLONG. */
 static int find_folder(const struct merge_source *source, const uint8_t *id,
 		       char folder[static PATH_MAX])
 {
