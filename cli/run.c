@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/base/job_environment.h"
+#include "cli/base/output_dir.h"
 #include "cli/base/private_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/job/job.h"
@@ -128,7 +129,9 @@ static int find_output(struct run *run)
 /* Returns whether each node of the step keeps a profile of its own. */
 static bool folds_on_nodes(const struct run *run)
 {
-	return run_options_fold_on_nodes(&run->options, run->step.nr_nodes);
+	const bool is_shared = *run->output_path && output_dir_is_shared(run->output_path);
+
+	return run_options_fold_on_nodes(&run->options, run->step.nr_nodes, is_shared);
 }
 
 /* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */

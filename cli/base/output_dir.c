@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/shared_disk.h"
 #include "proto/trust/rendezvous.h"
 #include "report/model/report_plane.h"
 
@@ -511,6 +512,20 @@ void output_dir_close(struct output_dir *output, bool keep)
 		put_back(output);
 	}
 	give_back(output, !keep);
+}
+
+bool output_dir_is_shared(const char *path)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return false;
+	while (access(folder, F_OK) && (slash = strrchr(folder, '/')) != NULL && slash > folder)
+		*slash = '\0';
+	if (access(folder, F_OK)) /* a name without a directory, or below "/" */
+		strcpy(folder, *folder == '/' ? "/" : ".");
+	return shared_disk_has(folder);
 }
 
 /* Returns whether a path is that of a file that a run has made of the store beside it, which is written into buffer. */

@@ -75,6 +75,10 @@ void output_dir_close(struct output_dir *output, bool keep);
 /* Writes "path/name" into out. 0 or -ENAMETOOLONG. */
 int output_dir_file(const struct output_dir *output, const char *name, char out[static PATH_MAX]);
 
+/* Returns whether a directory that is, or is to be made, at this path lies on a file system of several hosts
+ * (base/shared_disk.h). */
+bool output_dir_is_shared(const char *path);
+
 /* Returns the store of a profile: the path itself, or, if it is a directory, the store in it, written into buffer. The
  * page or the folded stacks beside a store name that store, too. */
 const char *output_dir_store(const char *path, char buffer[static PATH_MAX]);

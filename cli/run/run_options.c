@@ -276,8 +276,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	return OPTION_LINE_GO;
 }
 
-bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes)
+bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes, bool is_shared)
 {
 	return options->aggregate == RUN_AGGREGATE_NODE ||
-	       (options->aggregate == RUN_AGGREGATE_AUTO && nr_nodes > RUN_AGGREGATE_NODES);
+	       (options->aggregate == RUN_AGGREGATE_AUTO &&
+		(nr_nodes > RUN_AGGREGATE_NODES || is_shared));
 }

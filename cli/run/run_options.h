@@ -21,7 +21,8 @@
 
 /* Where the ranks' events become a profile. */
 enum run_aggregate {
-	RUN_AGGREGATE_AUTO, /* on the nodes of a step of more than RUN_AGGREGATE_NODES */
+	/* on the nodes of a step of more than RUN_AGGREGATE_NODES, or with a profile on a disk of several hosts */
+	RUN_AGGREGATE_AUTO,
 	RUN_AGGREGATE_CENTRAL,
 	RUN_AGGREGATE_NODE,
 };
@@ -60,8 +61,9 @@ int run_options_check_config(struct run_options *options, char **error);
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
 /* Returns whether each node of a step keeps a profile of its own. All nodes decide by what they all know, before
- * anything is sent: options that are the same everywhere, and the number of nodes, or JOB_STEP_UNKNOWN. */
-bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes);
+ * anything is sent: options that are the same everywhere, and the number of nodes, or JOB_STEP_UNKNOWN. is_shared:
+ * output_dir_is_shared(); the host whose disk it is may not see that, and then sends its events. */
+bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes, bool is_shared);
 
 /* Takes --timeline TIME|all, for an option_target; context is a struct event_log_options. */
 int run_options_take_timeline(void *context, const char *name, const char *value, char **error);

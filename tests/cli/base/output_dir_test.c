@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+bool __wrap_shared_disk_has(const char *path);
 int __real_mkdir(const char *path, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode);
 
@@ -29,6 +30,13 @@ int __wrap_mkdir(const char *path, mode_t mode)
 		return __real_mkdir(path, mode);
 	errno = EDQUOT;
 	return -1;
+}
+
+static const char *shared_folder; /* the only one on a file system of several hosts */
+
+bool __wrap_shared_disk_has(const char *path)
+{
+	return shared_folder && strcmp(path, shared_folder) == 0;
 }
 
 static int set_up(void **state)
@@ -362,9 +370,42 @@ static void a_place_that_cannot_be_had_is_an_error_and_leaves_nothing(void **sta
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* The directory need not be there: then the one above it decides that is. */
+static void a_disk_of_several_hosts_is_told_by_what_is_there(void **state)
+{
+	static const struct {
+		const char *path, *shared;
+	} cases[] = {
+		{"made", "made"},
+		{"made/", "made/"},
+		{"made/prof", "made"},
+		{"made/a/b/prof", "made"},
+		{"prof", "."},
+		{"a/b/prof", "."},
+		{"/prof of nobody/a", "/"},
+		{"/prof of nobody", "/"},
+	};
+	char too_long[PATH_MAX + 1];
+
+	(void)state;
+	assert_int_equal(mkdir("made", 0700), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		shared_folder = cases[i].shared;
+		assert_true(output_dir_is_shared(cases[i].path));
+		shared_folder = NULL;
+		assert_false(output_dir_is_shared(cases[i].path));
+	}
+	memset(too_long, 'a', PATH_MAX);
+	too_long[PATH_MAX] = '\0';
+	assert_false(output_dir_is_shared(too_long));
+	assert_int_equal(rmdir("made"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_disk_of_several_hosts_is_told_by_what_is_there,
+						set_up, tear_down),
 		TEST(the_newest_profile_is_where_it_was_asked_for_and_earlier_ones_have_numbers),
 		TEST(all_files_of_a_profile_move_and_no_others),
 		TEST(the_number_is_no_wider_open_than_the_directory),

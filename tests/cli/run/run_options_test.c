@@ -150,26 +150,26 @@ static void a_faulty_configuration_is_a_warning_and_with_strict_an_error(void **
 	assert_int_equal(logged, LOG_LEVEL_ERROR);
 }
 
-/* The number of nodes alone decides, and the same everywhere: a node that comes late decides as the first one did. */
-static void nodes_fold_by_their_number_unless_the_option_says_how(void **state)
+/* A node that comes late decides as the first one did. */
+static void nodes_fold_by_their_number_and_disk_unless_the_option_says_how(void **state)
 {
 	static struct run_options options;
 	const struct {
 		const char *word; /* NULL: no option */
 		int32_t nr_nodes;
-		bool folds;
+		bool folds, folds_if_shared;
 	} cases[] = {
-		{NULL, JOB_STEP_UNKNOWN, false},
-		{NULL, 1, false},
-		{NULL, 32, false},
-		{NULL, 33, true},
-		{NULL, 10000, true},
-		{"auto", 32, false},
-		{"auto", 33, true},
-		{"central", 33, false},
-		{"central", 10000, false},
-		{"node", JOB_STEP_UNKNOWN, true},
-		{"node", 1, true},
+		{NULL, JOB_STEP_UNKNOWN, false, true},
+		{NULL, 1, false, true},
+		{NULL, 32, false, true},
+		{NULL, 33, true, true},
+		{NULL, 10000, true, true},
+		{"auto", 32, false, true},
+		{"auto", 33, true, true},
+		{"central", 33, false, false},
+		{"central", 10000, false, false},
+		{"node", JOB_STEP_UNKNOWN, true, true},
+		{"node", 1, true, true},
 	};
 
 	(void)state;
@@ -179,8 +179,10 @@ static void nodes_fold_by_their_number_unless_the_option_says_how(void **state)
 		const char *const without[] = {"run", "true", NULL};
 
 		assert_int_equal(parse(&options, cases[i].word ? with : without), OPTION_LINE_GO);
-		assert_int_equal(run_options_fold_on_nodes(&options, cases[i].nr_nodes),
+		assert_int_equal(run_options_fold_on_nodes(&options, cases[i].nr_nodes, false),
 				 cases[i].folds);
+		assert_int_equal(run_options_fold_on_nodes(&options, cases[i].nr_nodes, true),
+				 cases[i].folds_if_shared);
 	}
 }
 
@@ -197,7 +199,7 @@ int main(void)
 		cmocka_unit_test(
 			a_value_where_there_is_none_and_none_where_there_is_one_are_refused),
 		cmocka_unit_test(the_command_line_goes_before_the_configuration),
-		cmocka_unit_test(nodes_fold_by_their_number_unless_the_option_says_how),
+		cmocka_unit_test(nodes_fold_by_their_number_and_disk_unless_the_option_says_how),
 		cmocka_unit_test(a_faulty_configuration_is_a_warning_and_with_strict_an_error),
 	};
 	int fd = mkstemp(config_path);
