@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "end_budget.h"
 #include "node_block.h"
 
 #include "base/clock.h"
@@ -318,4 +317,21 @@ uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t sin
 	else
 		return 0; /* there is none */
 	return END_BUDGET_SEND_MS;
+}
+
+void node_aggregator_add_timeline(struct node_aggregator *aggregator, struct end_budget *budget)
+{
+	const uint64_t began_ns = clock_now_ns();
+	char directory[PATH_MAX];
+	bool is_marked;
+
+	if (!aggregator->profile)
+		return;
+	const char *found = node_aggregator_directory(aggregator, directory, &is_marked);
+	node_profile_add_timeline(aggregator->profile, found, is_marked);
+	const uint64_t now_ns = clock_now_ns();
+	if (now_ns < began_ns + END_BUDGET_MS * (uint64_t)NS_PER_MS)
+		return;
+	budget->since_ns = now_ns;
+	budget->limit_ms = node_aggregator_follow(aggregator, now_ns);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "end_budget.h"
 #include "job_standby.h"
 #include "node_profile.h"
 #include "rendezvous_search.h"
@@ -63,6 +64,10 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator); /* -1: fo
 /* The profile's end, since since_ns: takes the aggregator of now, also where the loss of ours has not been noticed, or
  * another or the first one is just being started. Returns how long the job's end may be held up for the profile. */
 uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t since_ns);
+
+/* Copies the timeline of the node's profile beside the job's, after follow. If that takes longer than ranks wait, the
+ * aggregator of then is taken, and *budget begins anew. Does nothing without a profile. */
+void node_aggregator_add_timeline(struct node_aggregator *aggregator, struct end_budget *budget);
 
 /* Returns whether the job's first aggregator may still come: none has been seen, and it could be found. */
 bool node_aggregator_may_come(const struct node_aggregator *aggregator);

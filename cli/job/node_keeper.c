@@ -512,6 +512,7 @@ static void end(struct node_keeper *keeper)
 		budget.limit_ms = node_aggregator_follow(&keeper->aggregator, budget.since_ns);
 		if (keeper->profile && node_aggregator_may_come(&keeper->aggregator))
 			follow_alone(keeper, &budget);
+		node_aggregator_add_timeline(&keeper->aggregator, &budget);
 		found = node_aggregator_directory(&keeper->aggregator, job_directory, &is_marked);
 	} else if (keeper->profile) {
 		budget.limit_ms = END_BUDGET_SEND_MS;

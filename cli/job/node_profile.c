@@ -35,7 +35,9 @@ struct node_profile {
 	pthread_mutex_t lock;
 	struct agent *agent; /* borrowed; NULL: it has ended; guarded by the lock */
 	pthread_t aggregator_thread, link_thread;
-	bool aggregator_runs, link_runs, has_timeline;
+	bool aggregator_runs, link_runs;
+	bool keeps_timeline; /* it is not beside the job's yet */
+	bool has_said_why;
 	int aggregator_result, link_result;
 };
 
@@ -181,7 +183,7 @@ int node_profile_create(const struct node_profile_options *options,
 	*profile = NULL;
 	if (!made)
 		return -ENOMEM;
-	made->has_timeline = options->timeline.keeps;
+	made->keeps_timeline = options->timeline.keeps;
 	pthread_mutex_init(&made->lock, NULL);
 	made->zmq_context = zmq_ctx_new();
 	int r = made->zmq_context ? profiling_start_zmq(made->zmq_context, rights) : -ENOMEM;
@@ -378,25 +380,36 @@ static bool add_to_job(const struct node_profile *profile, const char *job_direc
 	return r == 0;
 }
 
-/* Copies the timeline beside the job's (NULL: not known). Returns whether it is there, or there is none. */
-static bool add_timeline(const struct node_profile *profile, const char *job_directory)
+/* Returns the directory, or NULL: it may be another job's. */
+static const char *if_ours(const struct node_profile *profile, const char *job_directory,
+			   bool is_marked)
+{
+	return job_directory && (is_marked ||
+				 profile_part_is_known(profile->store_path, job_directory))
+		       ? job_directory
+		       : NULL;
+}
+
+void node_profile_add_timeline(struct node_profile *profile, const char *job_directory,
+			       bool is_marked)
 {
 	const struct message_text *node = &profile->hello.hello.node;
 	uint64_t nr_events;
-	int r;
 
-	if (!profile->has_timeline || access(profile->store_path, F_OK))
-		return true;
-	if (!job_directory)
-		return false;
-	r = profile_part_add_timeline(profile->store_path, job_directory, &nr_events);
+	end_aggregator(profile);
+	if (access(profile->store_path, F_OK))
+		profile->keeps_timeline = false; /* it was deleted, as is said later */
+	job_directory = if_ours(profile, job_directory, is_marked);
+	if (!profile->keeps_timeline || !job_directory)
+		return;
+	int r = profile_part_add_timeline(profile->store_path, job_directory, &nr_events);
 	if (r)
 		log_warning("the timeline of node %.*s, %" PRIu64 " events, could not be written "
 			    "beside the job's (%s): it stays there in %s, and flamegrid merge adds "
 			    "it",
 			    (int)node->size, node->data, nr_events, strerror(-r),
 			    profile->directory);
-	return r == 0;
+	profile->keeps_timeline = profile->has_said_why = r != 0;
 }
 
 void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
@@ -407,10 +420,6 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	const bool has_run = profile->link_runs;
 
 	end_aggregator(profile);
-	if (job_directory && !is_marked &&
-	    !profile_part_is_known(profile->store_path, job_directory))
-		job_directory = NULL;
-	const bool has_brought = !has_run || add_timeline(profile, job_directory);
 	const uint32_t left_ms = end_budget_left_ms(budget, clock_now_ns());
 	const bool is_complete = profile->aggregator_result == 0;
 	int r = end_link(profile, is_complete, left_ms);
@@ -420,10 +429,12 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 	if (profile->zmq_context)
 		zmq_ctx_term(profile->zmq_context);
 	pthread_mutex_destroy(&profile->lock);
+	if (r)
+		job_directory = if_ours(profile, job_directory, is_marked);
 	const bool has_sent = r == 0 || !has_run || add_to_job(profile, job_directory, -r);
-	if (has_sent && has_brought)
+	if (has_sent && (!has_run || !profile->keeps_timeline))
 		remove_directory(profile);
-	else if (has_sent && !job_directory)
+	else if (has_sent && !profile->has_said_why)
 		log_warning("the timeline of this node stays in %s, because the directory of the "
 			    "job's profile was not found: flamegrid merge adds it",
 			    profile->directory);

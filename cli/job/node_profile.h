@@ -69,11 +69,16 @@ bool node_profile_place(struct node_profile *profile, char place[static PROFILE_
  * nothing has been seen: so many seconds, for which no rank waits. */
 void node_profile_rest(struct node_profile *profile, uint32_t seconds);
 
-/* Closes the profile, after the agent has ended, copies its timeline into the directory of the job's (NULL: not known),
- * sends the rest, and frees *profile. The timeline goes first, so that it is there when the job's aggregator puts all
- * into one. If that does not take everything within the budget, the profile is copied, too. The directory must be
- * marked as the job's, or have an earlier state of this profile. What could not be copied stays, and a warning says
- * where it is. Accepts NULL. */
+/* Closes the profile, after the agent has ended, and copies its timeline, if it has one, into the directory of the
+ * job's (NULL: not known). Call it before the rest is sent: then the job's aggregator finds it when it puts all into
+ * one. The directory must be marked as the job's, or have an earlier state of this profile. A warning tells of
+ * errors. */
+void node_profile_add_timeline(struct node_profile *profile, const char *job_directory,
+			       bool is_marked);
+
+/* Closes the profile, after the agent has ended, sends the rest, and frees *profile. If the job's aggregator does not
+ * take everything within the budget, the profile is copied into the directory of the job's, as the timeline. What could
+ * not be copied stays, and a warning says where it is. Accepts NULL. */
 void node_profile_finish(struct node_profile *profile, const char *job_directory, bool is_marked,
 			 const struct end_budget *budget);
 

@@ -139,6 +139,20 @@ show 0 "$scratch/both"
 check "both: more than the one's" [ "$(nr_work)" -gt "$(nr_records "$scratch/records.0")" ]
 rm -r "$scratch"/spool/flamegrid-node-*
 
+# ---- the disk of the job stands still while a node copies its timeline: no rank waits for that, and all is there later
+mkfifo "$scratch/gate"
+LD_PRELOAD=$BUILD/lib/libgated_disk.so GATED_DISK=$scratch/gated/profile.db.new- DISK_GATE=$scratch/gate \
+	rank gated 2 4 1 --aggregate node -- $work --launches 700
+rank gated 0 4 0 --aggregate node -- $work --launches 700
+await 0 2
+contains "gated: said" "$scratch/err.2" "the profile of this node goes on alone to the job's"
+: >"$scratch/gate" # its file
+: >"$scratch/gate" # and the folder
+rm "$scratch/gate"
+await_keepers
+is_exact "$scratch/gated" 0 2
+is_clean gated
+
 # ---- each node drops its oldest events, and they are counted
 for r in 0 2; do rank bounded $r 4 $((r / 2)) --aggregate node --timeline 50ms -- $work --launches 200000; done
 await 0 2
