@@ -146,10 +146,9 @@ LD_PRELOAD=$BUILD/lib/libgated_disk.so GATED_DISK=$scratch/gated/profile.db.new-
 rank gated 0 4 0 --aggregate node -- $work --launches 700
 await 0 2
 contains "gated: said" "$scratch/err.2" "the profile of this node goes on alone to the job's"
-: >"$scratch/gate" # its file
-: >"$scratch/gate" # and the folder
-rm "$scratch/gate"
+exec 7>"$scratch/gate" # each of its files passes while this is open
 await_keepers
+exec 7>&-
 is_exact "$scratch/gated" 0 2
 is_clean gated
 
