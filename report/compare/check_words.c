@@ -99,7 +99,8 @@ const char *check_words_row(const struct check_row *row, char *text, size_t size
 			 check_words_percent(row->count_change, texts[3]),
 			 check_words_percent(row->duration_change, texts[4]));
 	if (row->line)
-		text_line_append(text, size, "; launched by %s", row->line);
+		text_line_append(text, size, "; %.0f %% of the growth is launched by %s",
+				 100 * row->line_part, row->line);
 	return text;
 }
 
@@ -125,8 +126,10 @@ static void note_losses(FILE *out, const struct check_report *report)
 static void note_lines(FILE *out, const struct check_result *result)
 {
 	for (uint32_t i = 0; i < result->nr_rows; i++)
-		if (result->rows[i].state == CHECK_REGRESSED && result->rows[i].line)
-			fprintf(out, "%s is launched by %s.\n", result->rows[i].name,
+		if ((result->rows[i].state == CHECK_REGRESSED || result->rows[i].is_cause) &&
+		    result->rows[i].line)
+			fprintf(out, "%s: %.0f %% of the growth is launched by %s.\n",
+				result->rows[i].name, 100 * result->rows[i].line_part,
 				result->rows[i].line);
 }
 
@@ -175,6 +178,28 @@ static void note_unit(FILE *out, const struct check_report *report)
 	fprintf(out, "Times are those of %s.\n", units[report->result->unit]);
 }
 
+/* Says what would tell how much the runs vary. */
+static void note_few_launches(FILE *out, const struct check_result *result)
+{
+	const bool has_few =
+		has_source(result, CHECK_FROM_LAUNCHES) || has_source(result, CHECK_FROM_NOTHING);
+	const char *varies =
+		has_few ? "the times of steps and kernels vary" : "the time of a step varies";
+
+	if (result->step.is_short)
+		fprintf(out, "Longer runs, or three or more baselines, tell how much %s.\n",
+			varies);
+	else if (result->step.is_thin)
+		fprintf(out,
+			"Three or more baselines tell how much %s; longer runs do not, as these "
+			"launch too often.\n",
+			varies);
+	else if (has_few)
+		fputs("The profiles have too few single launches to tell how much a run varies: "
+		      "give three or more baselines, or longer runs.\n",
+		      out);
+}
+
 void check_words_notes(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
@@ -185,13 +210,7 @@ void check_words_notes(FILE *out, const struct check_report *report)
 		fputs("flamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does while "
 		      "GPUs are idle.\n",
 		      out);
-	if (result->step.is_short || result->step.is_thin)
-		fprintf(out, "%s.\n",
-			result->step.is_short
-				? "Longer runs, or three or more baselines, tell how much the time "
-				  "of a step varies"
-				: "Three or more baselines tell how much the time of a step "
-				  "varies; longer runs do not, as these launch too often");
+	note_few_launches(out, result);
 	if (result->unclear)
 		fputs("Some kernels were launched more often by another factor than others. "
 		      "flamegrid.step() in the program makes the runs comparable.\n",
@@ -206,9 +225,5 @@ void check_words_notes(FILE *out, const struct check_report *report)
 	if (result->other_gpus)
 		fputs("The runs had other GPUs of the same type, which may differ by 3 %: give "
 		      "several baselines.\n",
-		      out);
-	if (has_source(result, CHECK_FROM_LAUNCHES) || has_source(result, CHECK_FROM_NOTHING))
-		fputs("The profiles have too few single launches to tell how much a run varies: "
-		      "give three or more baselines, or longer runs.\n",
 		      out);
 }

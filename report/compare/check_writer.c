@@ -126,6 +126,7 @@ static void write_json_row(FILE *out, const struct check_row *row)
 		json_text_member(out, "line", row->line);
 	else
 		fputs("\"line\":null,", out);
+	json_text_number(out, "line_part", 9, row->line ? row->line_part : NAN);
 	json_text_member(out, "noise_of", check_source_name(row->source));
 	fprintf(out, "\"verdict\":\"%s\"}", check_state_name(row->state));
 }

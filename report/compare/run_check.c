@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "noise.h"
+#include "run_lines.h"
 #include "run_noise.h"
 #include "run_step.h"
 #include "weighted_median.h"
@@ -16,6 +17,7 @@
 #define ALIKE_LEAST 0.002
 #define ALIKE_PART  0.25 /* of the median */
 #define ALIKE_MOST  0.8  /* of the kernels' time */
+#define CAUSE_PART  0.1  /* of the growth of all kernels */
 
 struct checker {
 	const struct check_question *question;
@@ -269,15 +271,13 @@ static bool is_equal(const struct checker *checker)
 
 /* ---- making rows */
 
-static int add_row(struct checker *checker, const struct run_item *item)
+/* Makes the row of an item, not judged yet. */
+static struct check_row make_row(struct checker *checker, const struct run_item *item)
 {
 	const struct check_question *question = checker->question;
-	struct check_result *result = checker->result;
-	struct check_row *row = &result->rows[result->nr_rows];
-	uint32_t before = find_items(checker, item, false);
-	uint32_t after = find_items(checker, item, true);
-
-	*row = (struct check_row){
+	const uint32_t before = find_items(checker, item, false);
+	const uint32_t after = find_items(checker, item, true);
+	struct check_row row = {
 		.name = item->name,
 		.kind = item->kind,
 		.share = fmax(mean_of(checker, false, share), mean_of(checker, true, share)),
@@ -290,27 +290,76 @@ static int add_row(struct checker *checker, const struct run_item *item)
 		.low = NAN,
 		.high = NAN,
 		.resolves = NAN};
-	if (row->share < question->min_share && item->kind != RUN_KIND_ALL)
-		return 0;
-	checker->noises[result->nr_rows++] = (struct noise){.freedom = INFINITY};
-	for (uint32_t i = 0; i < nr_runs(question); i++)
-		if (checker->items[i] && checker->items[i]->line)
-			row->line = checker->items[i]->line;
-	row->state = !before ? CHECK_NEW : !after ? CHECK_VANISHED : CHECK_NOT_JUDGED;
+
+	row.line = run_lines_grown(&(struct run_lines_question){checker->items, checker->units,
+								question->nr_before,
+								question->nr_after},
+				   &row.line_part);
+	row.state = !before ? CHECK_NEW : !after ? CHECK_VANISHED : CHECK_NOT_JUDGED;
 	if (before < question->nr_before || after < question->nr_after)
-		return 0;
-	row->change = expm1(difference(checker, log_time));
-	row->count_change = expm1(difference(checker, log_count));
-	row->duration_change = expm1(difference(checker, log_duration));
-	if (item->is_nccl)
-		return 0;
-	row->state = CHECK_SAME;
-	if (is_equal(checker))
-		return 0;
-	return find_noise(checker, row, &checker->noises[result->nr_rows - 1]);
+		return row;
+	row.change = expm1(difference(checker, log_time));
+	row.count_change = expm1(difference(checker, log_count));
+	row.duration_change = expm1(difference(checker, log_duration));
+	if (!item->is_nccl)
+		row.state = CHECK_SAME;
+	return row;
 }
 
-/* Adds each kind and name once: the first run that has it gives it. */
+/* Adds a row if its share, or that of all kernels, is to be judged. */
+static int add_row(struct checker *checker, const struct run_item *item)
+{
+	struct check_result *result = checker->result;
+	struct check_row *row = &result->rows[result->nr_rows];
+
+	*row = make_row(checker, item);
+	if (row->share < checker->question->min_share && item->kind != RUN_KIND_ALL)
+		return 0;
+	struct noise *noise = &checker->noises[result->nr_rows++];
+	*noise = (struct noise){.freedom = INFINITY};
+	return row->state != CHECK_SAME || is_equal(checker) ? 0 : find_noise(checker, row, noise);
+}
+
+/* Adds a row that is too small to be judged, if it explains why all kernels have regressed. */
+static int add_cause(struct checker *checker, const struct run_item *item)
+{
+	struct check_result *result = checker->result;
+	const double whole_ns = result->rows[0].after_ns - result->rows[0].before_ns;
+	struct check_row row = make_row(checker, item);
+
+	if (item->kind != RUN_KIND_KERNEL || item->is_nccl ||
+	    row.share >= checker->question->min_share ||
+	    row.after_ns - row.before_ns < CAUSE_PART * whole_ns)
+		return 0;
+	row.is_cause = true;
+	if (row.state == CHECK_SAME)
+		row.state = CHECK_NOT_JUDGED;
+	result->rows[result->nr_rows++] = row;
+	return 0;
+}
+
+/* Offers each kind and name once: the first run that has it gives it. */
+static int each_item(struct checker *checker,
+		     int (*add)(struct checker *checker, const struct run_item *item))
+{
+	const struct check_question *question = checker->question;
+
+	for (uint32_t i = 0; i < nr_runs(question); i++)
+		for (uint32_t j = 0; j < question->runs[i]->nr_items; j++) {
+			const struct run_item *item = &question->runs[i]->items[j];
+			bool known = false;
+
+			for (uint32_t k = 0; k < i && !known; k++)
+				known = run_work_find(question->runs[k], item) != NULL;
+			if (known)
+				continue;
+			int error = add(checker, item);
+			if (error)
+				return error;
+		}
+	return 0;
+}
+
 static int add_rows(struct checker *checker)
 {
 	const struct check_question *question = checker->question;
@@ -322,20 +371,7 @@ static int add_rows(struct checker *checker)
 	checker->noises = calloc(most, sizeof(*checker->noises));
 	if (!checker->result->rows || !checker->noises)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_runs(question); i++)
-		for (uint32_t j = 0; j < question->runs[i]->nr_items; j++) {
-			const struct run_item *item = &question->runs[i]->items[j];
-			bool known = false;
-
-			for (uint32_t k = 0; k < i && !known; k++)
-				known = run_work_find(question->runs[k], item) != NULL;
-			if (known)
-				continue;
-			int error = add_row(checker, item);
-			if (error)
-				return error;
-		}
-	return 0;
+	return each_item(checker, add_row);
 }
 
 /* ---- verdicts */
@@ -424,8 +460,10 @@ static void find_gpus(struct checker *checker)
 {
 	const struct run_work *first = checker->question->runs[0];
 
+	/* A run of which nothing was recorded has none. */
 	for (uint32_t i = 1; i < nr_runs(checker->question); i++)
 		checker->result->other_gpus |=
+			first->nr_members && checker->question->runs[i]->nr_members &&
 			!run_noise_same_gpus(first, checker->question->runs[i]);
 }
 
@@ -454,6 +492,9 @@ int run_check_create(const struct check_question *question, struct check_result 
 	if (status == 0) {
 		judge(&checker);
 		status = find_alike(checker.result);
+	}
+	if (status == 0 && checker.result->rows[0].state == CHECK_REGRESSED) {
+		status = each_item(&checker, add_cause);
 	}
 	if (status == 0 && checker.result->nr_rows > 1)
 		qsort(checker.result->rows + 1, checker.result->nr_rows - 1,

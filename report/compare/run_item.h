@@ -14,6 +14,13 @@
 /* A kernel may have any name, so kind and name together tell items apart. */
 enum run_kind { RUN_KIND_ALL, RUN_KIND_KERNEL, RUN_KIND_COPIES };
 
+/* The time of an item that a line launches. */
+struct run_line {
+	char *text; /* owns, as function; "fit.py:norm:18 > gpu.py:launch:21" */
+	char *function; /* without numbers, so that it matches other versions: "fit.py:norm > gpu.py:launch" */
+	uint64_t ns;
+};
+
 /* All launches of one kernel, or copies of one kind. */
 struct run_item {
 	char *name; /* owns; "gemm", "[GPU_Memcpy]HtoD"; matches the names of other runs */
@@ -24,9 +31,8 @@ struct run_item {
 	 * u, n (M - u) (u - m) (Bhatia and Davis, 2000). Of covered_ns of ns alone. */
 	double spread_ns2;
 	uint64_t covered_ns;
-	/* owns; the source line that launches most of a kernel, and the time of that; NULL: none is known */
-	char *line;
-	uint64_t line_ns;
+	struct run_line *lines; /* owns; of a kernel; by function, then by text */
+	uint32_t nr_lines, room_lines;
 };
 
 /* The order of by_name: below 0, 0 or above 0. */

@@ -1,13 +1,17 @@
 #include "run_lines.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run_item.h"
 #include "source_line.h"
 
+#include "base/array.h"
+#include "base/text_print.h"
 #include "report/model/report_tree.h"
+#include "report/names/source_name.h"
 
 /* The time of an item that a line launches. */
 struct line {
@@ -44,16 +48,44 @@ static uint32_t item_of(const struct run_work *work, const char *leaf)
 	return found ? (uint32_t)(*found - work->items) : 0;
 }
 
+/* Returns "fit.py:norm > gpu.py:launch" of "fit.py:norm:18 > gpu.py:launch:21". */
+static char *function_text(const struct report_tree *tree, const struct source_line *line)
+{
+	char *own = strdup(tree->strings[line->line]), *caller = NULL;
+
+	if (own && source_name_has_line(own))
+		*strrchr(own, ':') = '\0';
+	if (!line->caller || !own)
+		return own;
+	caller = strdup(tree->strings[line->caller]);
+	if (caller && source_name_has_line(caller))
+		*strrchr(caller, ':') = '\0';
+	char *text = caller ? text_print("%s > %s", caller, own) : NULL;
+	free(own);
+	free(caller);
+	return text;
+}
+
 static int set_line(struct run_work *work, const struct report_tree *tree, const struct line *line)
 {
 	struct run_item *item = &work->items[line->item];
 
-	if (line->ns <= item->line_ns)
-		return 0;
-	free(item->line);
-	item->line = source_line_text(tree, &line->name);
-	item->line_ns = line->ns;
-	return item->line ? 0 : -ENOMEM;
+	if (array_reserve(&item->lines, &item->room_lines, item->nr_lines + 1ul,
+			  sizeof(*item->lines)))
+		return -ENOMEM;
+	struct run_line *to = &item->lines[item->nr_lines++];
+	*to = (struct run_line){.text = source_line_text(tree, &line->name),
+				.function = function_text(tree, &line->name),
+				.ns = line->ns};
+	return to->text && to->function ? 0 : -ENOMEM;
+}
+
+static int by_function(const void *a, const void *b)
+{
+	const struct run_line *x = a, *y = b;
+	const int order = strcmp(x->function, y->function);
+
+	return order ? order : strcmp(x->text, y->text);
 }
 
 static int set_lines(struct run_work *work, const struct report_tree *tree, struct line *lines,
@@ -68,6 +100,10 @@ static int set_lines(struct run_work *work, const struct report_tree *tree, stru
 			lines[i].ns += lines[end].ns;
 		error = set_line(work, tree, &lines[i]);
 	}
+	for (uint32_t i = 0; i < work->nr_items && !error; i++)
+		if (work->items[i].nr_lines)
+			qsort(work->items[i].lines, work->items[i].nr_lines,
+			      sizeof(*work->items[i].lines), by_function);
 	return error;
 }
 
@@ -101,4 +137,83 @@ int run_lines_find(const struct report_tree *tree, struct run_work *work)
 	free(names);
 	free(lines);
 	return error;
+}
+
+/* ---- growth */
+
+/* Returns the time of a function's lines, or of the one with that text. */
+static double time_of(const struct run_item *item, const char *function, const char *text)
+{
+	uint32_t low = 0, high = item ? item->nr_lines : 0;
+	const uint32_t nr = high;
+	double ns = 0;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (strcmp(item->lines[middle].function, function) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < nr && strcmp(item->lines[low].function, function) == 0; low++)
+		if (!text || strcmp(item->lines[low].text, text) == 0)
+			ns += (double)item->lines[low].ns;
+	return ns;
+}
+
+/* Returns what the mean run after takes more. function NULL: in all. */
+static double growth_of(const struct run_lines_question *question, const char *function,
+			const char *text)
+{
+	double grown = 0;
+
+	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++) {
+		const struct run_item *item = question->items[i];
+		const double ns = function ? time_of(item, function, text)
+				  : item   ? (double)item->ns
+					   : 0;
+
+		grown += i < question->nr_before ? -ns / question->units[i] / question->nr_before
+						 : ns / question->units[i] / question->nr_after;
+	}
+	return grown;
+}
+
+const char *run_lines_grown(const struct run_lines_question *question, double *part)
+{
+	const struct run_item *last = NULL;
+	const char *function = NULL, *found = NULL;
+	const double whole = growth_of(question, NULL, NULL);
+	double most = 0, most_of_line = 0;
+
+	*part = 0;
+	for (uint32_t i = 0; i < question->nr_after; i++)
+		if (question->items[question->nr_before + i])
+			last = question->items[question->nr_before + i];
+	for (uint32_t i = 0; last && whole > 0 && i < last->nr_lines; i++) {
+		const char *of = last->lines[i].function;
+
+		if (i && strcmp(of, last->lines[i - 1].function) == 0)
+			continue;
+		const double grown = growth_of(question, of, NULL);
+		if (grown > most) {
+			most = grown;
+			function = of;
+		}
+	}
+	for (uint32_t i = 0; function && i < last->nr_lines; i++) {
+		const struct run_line *line = &last->lines[i];
+		const double grown = strcmp(line->function, function) == 0
+					     ? growth_of(question, function, line->text)
+					     : 0;
+
+		if (grown > most_of_line) {
+			most_of_line = grown;
+			found = line->text;
+		}
+	}
+	if (found)
+		*part = fmin(most / whole, 1);
+	return found;
 }

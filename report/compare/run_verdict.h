@@ -39,7 +39,7 @@ enum check_state {
 	CHECK_NOISY,
 	CHECK_NEW,        /* only after; the row of all kernels judges it */
 	CHECK_VANISHED,   /* only before */
-	CHECK_NOT_JUDGED, /* NCCL's, whose kernels wait for others; or not in each run */
+	CHECK_NOT_JUDGED, /* NCCL's, whose kernels wait for others; not in each run; or a cause */
 	CHECK_STATES,
 };
 
@@ -55,7 +55,9 @@ struct check_row {
 	double low, high; /* the interval of change */
 	double resolves;  /* a change that is found nearly always */
 	const char *
-		line; /* borrowed; the line that launches most of it, of the last run; NULL: not known */
+		line; /* borrowed; the line whose launches take most of the growth; NULL: not known, or none */
+	double line_part; /* of the growth, from 0 to 1 */
+	bool is_cause; /* too small to be judged, and listed as all kernels have regressed by a tenth or more of it */
 	enum check_source source;
 	enum check_state state;
 };

@@ -387,7 +387,11 @@ void run_work_destroy(struct run_work *work)
 		return;
 	for (uint32_t i = 0; i < work->nr_items; i++) {
 		free(work->items[i].name);
-		free(work->items[i].line);
+		for (uint32_t j = 0; j < work->items[i].nr_lines; j++) {
+			free(work->items[i].lines[j].text);
+			free(work->items[i].lines[j].function);
+		}
+		free(work->items[i].lines);
 	}
 	free(work->items);
 	free(work->by_name);

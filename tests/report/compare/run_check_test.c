@@ -61,6 +61,52 @@ static void more_launches_are_told_from_longer_ones(void **state)
 	assert_true(fabs(run_fixture_row("planted")->after_ns - 200800) < 200);
 }
 
+/* main() launches most of the kernel before and after. */
+static void the_line_that_grew_is_named(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.more = 7, .grown = 1});
+	run_fixture_play(&(struct run_plan){.more = 7, .grown = 3});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture_row("planted")->state, CHECK_REGRESSED);
+	assert_string_equal(run_fixture_row("planted")->line, "train.py:optimizer:22");
+	assert_true(fabs(run_fixture_row("planted")->line_part - 1) < 1e-6);
+	assert_null(run_fixture_row("gemm")->line);
+	run_fixture_assert_has(
+		CHECK_TEXT,
+		"\nplanted: 100 % of the growth is launched by train.py:optimizer:22.\n");
+	run_fixture_assert_has(CHECK_JSON, "\"line\":\"train.py:optimizer:22\",\"line_part\":1,");
+	run_fixture_assert_has(CHECK_JSON, "\"line\":null,\"line_part\":null,");
+	run_fixture_forget(NULL);
+	/* each launch is longer: 8 of 10 are main()'s */
+	run_fixture_play(&(struct run_plan){.more = 7, .grown = 2});
+	run_fixture_play(&(struct run_plan){.more = 7, .grown = 2, .planted_ns = 10000});
+	run_fixture_check(1);
+	assert_string_equal(run_fixture_row("planted")->line, "train.py:main");
+	assert_true(fabs(run_fixture_row("planted")->line_part - 0.8) < 1e-6);
+}
+
+/* A new kernel of 2 % is too small to be judged, and makes all kernels 2 % longer. */
+static void a_small_cause_of_a_regressed_sum_is_listed(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){0});
+	run_fixture_play(&(struct run_plan){.burst = 1});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->rows[0].state, CHECK_REGRESSED);
+	assert_int_equal(run_fixture.result->nr_regressed, 1);
+	assert_true(run_fixture_row("burst")->share < 0.05);
+	assert_int_equal(run_fixture_row("burst")->state, CHECK_NEW);
+	run_fixture_assert_has(CHECK_TEXT,
+			       "\nburst: 100 % of the growth is launched by train.py:main.\n");
+	run_fixture_forget(NULL);
+	run_fixture_play(&(struct run_plan){.burst = 1});
+	run_fixture_play(&(struct run_plan){.burst = 1, .planted_ns = 20000});
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->rows[0].state, CHECK_REGRESSED);
+	assert_int_equal(run_fixture.result->nr_rows, 3);
+}
+
 static void a_renamed_kernel_is_judged_by_the_sum(void **state)
 {
 	(void)state;
@@ -104,6 +150,18 @@ static void other_gpus_are_too_much_for_one_baseline(void **state)
 	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
 }
 
+static void a_run_without_gpus_had_no_others(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){0});
+	run_fixture_play(&(struct run_plan){0});
+	run_fixture.runs[1]->nr_members = 0;
+	run_fixture.runs[1]->lossy = true;
+	run_fixture_check(1);
+	assert_false(run_fixture.result->other_gpus);
+	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
+}
+
 static void one_baseline_is_enough_without_nccl(void **state)
 {
 	(void)state;
@@ -129,6 +187,20 @@ static void without_single_launches_one_baseline_says_nothing(void **state)
 	assert_int_equal(run_fixture_row("planted")->state, CHECK_NOISY);
 	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
 	assert_true(fabs(run_fixture_row("planted")->change - 0.05) < 0.001);
+}
+
+static void the_need_of_longer_runs_is_said_once(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.with_lone_ranks = true});
+	run_fixture_play(&(struct run_plan){.with_lone_ranks = true, .planted_ns = 5000});
+	run_fixture.runs[0]->nr_windows = run_fixture.runs[1]->nr_windows = 0;
+	run_fixture_check(1);
+	run_fixture_assert_has(CHECK_TEXT, "The profiles have too few single launches");
+	run_fixture.result->step.is_short = true;
+	run_fixture_assert_has(CHECK_TEXT, "Longer runs, or three or more baselines, tell how "
+					   "much the times of steps and kernels vary.\n");
+	run_fixture_assert_lacks(CHECK_TEXT, "The profiles have too few single launches");
 }
 
 static void what_a_clock_may_explain_is_said(void **state)
@@ -324,7 +396,8 @@ static void names_cannot_break_a_format(void **state)
 	run_fixture_check(1);
 	run_fixture_assert_has(CHECK_TEXT, "regressed: 2 of 3 rows");
 	run_fixture_assert_has(CHECK_MARKDOWN, "`f<a\\|b>(\"'&`");
-	run_fixture_assert_has(CHECK_MARKDOWN, "\n- planted is launched by train.py:main.\n");
+	run_fixture_assert_has(CHECK_MARKDOWN,
+			       "\n- planted: 100 % of the growth is launched by train.py:main.\n");
 	run_fixture_assert_has(CHECK_JUNIT, "name=\"f&lt;a|b&gt;(&quot;`&amp;\"/>");
 	run_fixture_assert_has(CHECK_JUNIT,
 			       "tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"1\"");
@@ -365,11 +438,15 @@ int main(void)
 		TEST(a_run_against_itself_is_the_same),
 		TEST(a_planted_percent_is_found_and_named),
 		TEST(more_launches_are_told_from_longer_ones),
+		TEST(the_line_that_grew_is_named),
+		TEST(a_small_cause_of_a_regressed_sum_is_listed),
 		TEST(a_renamed_kernel_is_judged_by_the_sum),
 		TEST(whole_runs_tell_the_noise_once_there_are_enough),
 		TEST(other_gpus_are_too_much_for_one_baseline),
+		TEST(a_run_without_gpus_had_no_others),
 		TEST(one_baseline_is_enough_without_nccl),
 		TEST(without_single_launches_one_baseline_says_nothing),
+		TEST(the_need_of_longer_runs_is_said_once),
 		TEST(what_a_clock_may_explain_is_said),
 		TEST(a_lossy_run_is_never_judged),
 		TEST(runs_without_a_common_kernel_are_refused),

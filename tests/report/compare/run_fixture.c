@@ -36,13 +36,15 @@ void run_fixture_step(const struct run_plan *plan, uint32_t process, uint32_t ra
 
 		job_call(process, &call);
 	}
-	for (uint32_t i = 0; i < 1 + plan->more; i++) {
+	for (uint32_t i = 0; i < 1 + plan->more + plan->grown; i++) {
 		kernel.name = "planted";
+		kernel.stack = i > plan->more ? "train.py:optimizer:22" : "train.py:main";
 		kernel.correlation_id = ++*id;
 		kernel.start_ns = now_ns += 1000000;
 		kernel.ns = varied(step, rank, 100000) + plan->planted_ns + plan->run_ns;
 		job_kernel(process, &kernel);
 	}
+	kernel.stack = "train.py:main";
 	kernel.name = plan->renamed ? plan->renamed : "gemm";
 	kernel.correlation_id = ++*id;
 	kernel.start_ns = now_ns + 1000000;
@@ -161,6 +163,15 @@ void run_fixture_assert_has(enum check_format format, const char *part)
 
 	if (!strstr(text, part))
 		fail_msg("no '%s' in:\n%s", part, text);
+	free(text);
+}
+
+void run_fixture_assert_lacks(enum check_format format, const char *part)
+{
+	char *text = text_of(format);
+
+	if (strstr(text, part))
+		fail_msg("'%s' in:\n%s", part, text);
 	free(text);
 }
 

@@ -18,6 +18,7 @@ struct run_plan {
 	uint64_t planted_ns;   /* more in each launch of "planted" */
 	uint64_t run_ns;       /* more in each launch */
 	uint32_t more;         /* more launches of "planted" a step */
+	uint32_t grown;        /* the same, launched by train.py:optimizer:22 */
 	const char *renamed;   /* in place of "gemm" */
 	uint32_t ranks;        /* 0: RUN_FIXTURE_RANKS */
 	uint32_t others;       /* further kernels, of 1 ms */
@@ -50,6 +51,7 @@ const struct check_row *run_fixture_row(const char *name);
 
 /* Asserts that the check of one run before, and one after, has this part of a text in a format. */
 void run_fixture_assert_has(enum check_format format, const char *part);
+void run_fixture_assert_lacks(enum check_format format, const char *part);
 
 /* A teardown. */
 int run_fixture_forget(void **state);
