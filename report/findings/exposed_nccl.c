@@ -50,14 +50,14 @@ int exposed_nccl_find(const struct findings_input *input, struct findings *findi
 	const uint64_t split_ns = waits_ns + moves_ns;
 	struct finding finding = {
 		.kind = "exposed_nccl",
-		.text = text_print("%.0f %% of the time only NCCL's kernels run: communication "
-				   "is not hidden behind work",
-				   100 * share),
-		.evidence = split_ns ? text_print("the median of %u rows; of NCCL's time %.0f %% "
+		.text = text_print("%.0f %% of the time only NCCL's kernels run: %s", 100 * share,
+				   waits_ns > moves_ns ? "ranks wait for other ranks"
+						       : "communication is not hidden behind work"),
+		.evidence = split_ns ? text_print("the median of %u ranks; of NCCL's time %.0f %% "
 						  "waits for other ranks and %.0f %% moves data",
 						  nr, 100.0 * (double)waits_ns / (double)split_ns,
 						  100.0 * (double)moves_ns / (double)split_ns)
-				     : text_print("the median of %u rows", nr),
+				     : text_print("the median of %u ranks", nr),
 		.cure = waits_ns > moves_ns
 				? "flamegrid report --straggler says for which rank the others wait"
 				: "overlap communication with the backward pass (bucket sizes, "

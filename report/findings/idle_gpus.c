@@ -37,6 +37,10 @@
 	"sudo flamegrid run --cpu-hz 99 --off-cpu 1ms records why; CAP_BPF and CAP_PERFMON do, "   \
 	"too, and without rights --record sync says where the host waits "                         \
 	"(docs/how-to/idle-gpus.md)"
+#define CURE_RECORD_MORE                                                                           \
+	"flamegrid report PROFILE --planes sync -f folded says where the host waits for the GPU; " \
+	"sudo flamegrid run --cpu-hz 99 --off-cpu 1ms records the rest, and so do CAP_BPF and "    \
+	"CAP_PERFMON (docs/how-to/idle-gpus.md)"
 #define CURE_LOOK                                                                                  \
 	"flamegrid report PROFILE --planes idle -f folded has all the stacks "                     \
 	"(docs/how-to/idle-gpus.md)"
@@ -82,7 +86,7 @@ static const char *cure_of(const struct idle_reason *reason, const struct idle_g
 	if (reason->is_loading)
 		return CURE_LOADER;
 	if (!reason->is_recorded)
-		return CURE_RECORD;
+		return reason->has_waits ? CURE_RECORD_MORE : CURE_RECORD;
 	/* What is not known cannot be cured. */
 	if ((double)(group->unseen_ns + group->off_cpu_ns) >= most)
 		return group->off_cpu_ns > group->unseen_ns ? CURE_WAITS : CURE_SAMPLES;
@@ -158,6 +162,7 @@ static const char *range_text(double least, double most, char text[static NUMBER
 static bool is_alike(const struct idle_gpu *a, const struct idle_gpu *b)
 {
 	return a->reason.line == b->reason.line && a->reason.is_recorded == b->reason.is_recorded &&
+	       a->reason.has_waits == b->reason.has_waits &&
 	       a->reason.is_loading == b->reason.is_loading &&
 	       strcmp(a->reason.what, b->reason.what) == 0;
 }
@@ -220,7 +225,9 @@ static char *unknown_text(const struct idle_gpu *gpu, const struct idle_group *g
 	char part[NUMBER_SIZE] = "";
 
 	if (!gpu->reason.is_recorded)
-		return strdup("; nothing of the host was recorded");
+		return strdup(gpu->reason.has_waits
+				      ? "; of the host only its waits for the GPU were recorded"
+				      : "; nothing of the host was recorded");
 	if (unseen < UNKNOWN_TOLD && off_cpu < UNKNOWN_TOLD)
 		return strdup(group->lines.nr_lines ? "" : "; no line of the program explains it");
 	if (unseen >= UNKNOWN_TOLD)

@@ -38,6 +38,18 @@ static uint64_t pause_ns_of(const struct of_gpu *of)
 	return ns < of->row->busy->idle_ns ? ns : of->row->busy->idle_ns;
 }
 
+static bool has_waits(const struct of_gpu *of)
+{
+	for (uint32_t i = 0; i < of->hosts->nr_leaves; i++) {
+		const struct report_leaf *leaf = &of->hosts->leaves[i];
+
+		if (leaf->kind == REPORT_KIND_SYNC &&
+		    strcmp(of->hosts->strings[leaf->host], of->row->busy->host) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Sums up the time without a reason. */
 static void look_at_unknown(const struct of_gpu *of, struct idle_reason *reason)
 {
@@ -147,6 +159,7 @@ int idle_reason_find(const struct report_tree *hosts, const struct gpu_row *row,
 		return result;
 	reason->pause_ns = pause_ns_of(&of);
 	reason->is_recorded = lines.ns > 0 || reason->pause_ns > 0;
+	reason->has_waits = has_waits(&of);
 	look_at_unknown(&of, reason);
 	const double idle_ns = (double)(row->busy->idle_ns - reason->pause_ns);
 	if (lines.nr_lines && (double)lines.lines[0].ns >= IDLE_CAUSE_SHARE * idle_ns) {

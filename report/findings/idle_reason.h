@@ -19,6 +19,7 @@ struct idle_reason {
 	char what[IDLE_REASON_TEXT]; /* "waits", "waits for the GPU", "works" */
 	bool is_loading;             /* no line explains enough, but the data loader's lines do */
 	bool is_recorded;            /* the idle plane has something of the GPU */
+	bool has_waits;              /* the plane of waits has something of the GPU's host */
 	uint64_t unseen_ns;          /* nothing was sampled, or the plane has nothing of it */
 	uint64_t off_cpu_ns;         /* the thread was on no CPU, and waits were not recorded */
 };

@@ -3,10 +3,12 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text_print.h"
 #include "report/model/report_summary.h"
+#include "report/names/demangle.h"
 #include "report/names/kernel_class.h"
 
 #define NUMBER_SIZE 32u
@@ -39,17 +41,22 @@ static double grid_part(const struct report_config *config)
 static char *text_of(const struct report_config *config, double share)
 {
 	char limits[LIMITS_SIZE];
+	/* A whole C++ name would fill the line before anything is said of it. */
+	char *name = demangle_simplify(config->name), *text = NULL;
 
-	if (grid_part(config) < SMALL_GRID)
-		return text_print("%s, %.0f %% of kernel time, uses at most %.0f of the GPU's "
-				  "%" PRIu32 " multiprocessors: its grid is too small",
-				  config->name, 100 * share,
+	if (name && grid_part(config) < SMALL_GRID)
+		text = text_print("%s, %.0f %% of kernel time, uses at most %.0f of the GPU's "
+				  "%" PRIu32 " multiprocessors (%.0f %%): its grid is too small",
+				  name, 100 * share,
 				  grid_part(config) * config->limits.multiprocessors,
-				  config->limits.multiprocessors);
-	return text_print("%s, %.0f %% of kernel time, fills at most %.1f %% of a "
-			  "multiprocessor's warps: limited by %s",
-			  config->name, 100 * share, 100 * occupancy_part(config),
-			  occupancy_limits_text(config->occupancy.limits, limits));
+				  config->limits.multiprocessors, 100 * grid_part(config));
+	else if (name)
+		text = text_print("%s, %.0f %% of kernel time, fills at most %.1f %% of a "
+				  "multiprocessor's warps: limited by %s",
+				  name, 100 * share, 100 * occupancy_part(config),
+				  occupancy_limits_text(config->occupancy.limits, limits));
+	free(name);
+	return text;
 }
 
 static bool is_short(const struct report_config *config)

@@ -202,6 +202,23 @@ static char *demangle_in_part(const char *name)
 	return strdup(name);
 }
 
+static void make_simple(char *name)
+{
+	unwrap_cutlass(name);
+	drop_templates(name);
+	drop_parameters(name);
+	drop_return_type(name);
+}
+
+char *demangle_simplify(const char *name)
+{
+	char *simple = strdup(name);
+
+	if (simple && strpbrk(simple, "<("))
+		make_simple(simple);
+	return simple;
+}
+
 char *demangle_name(const char *name, enum demangle_mode mode)
 {
 	int status = -2;
@@ -212,11 +229,7 @@ char *demangle_name(const char *name, enum demangle_mode mode)
 	demangled = __cxa_demangle(name, NULL, NULL, &status);
 	if (!demangled)
 		return status == -1 ? NULL : demangle_in_part(name);
-	if (mode == DEMANGLE_SIMPLE) {
-		unwrap_cutlass(demangled);
-		drop_templates(demangled);
-		drop_parameters(demangled);
-		drop_return_type(demangled);
-	}
+	if (mode == DEMANGLE_SIMPLE)
+		make_simple(demangled);
 	return demangled;
 }

@@ -15,4 +15,8 @@ enum demangle_mode {
  * as it is if there are none. NULL: out of memory. */
 char *demangle_name(const char *name, enum demangle_mode mode);
 
+/* Returns a demangled name as DEMANGLE_SIMPLE has it; the caller owns it: free(). A name without brackets is copied as
+ * it is, and so is a mangled one. NULL: out of memory. */
+char *demangle_simplify(const char *name);
+
 #endif

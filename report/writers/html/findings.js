@@ -27,7 +27,7 @@ function openerOf(finding) {
 	if (planes.size === 0)
 		return finding.line && finding.plane !== "gpu" &&
 			element("small", `This page lacks its stacks: flamegrid report PROFILE --planes gpu,${finding.plane} -f html -o FILE`);
-	return opener(`Show ${visibleText(finding.kernel ?? profile.names[id])}`, () => {
+	return opener(`Show ${finding.kernel && id >= 0 ? labelsOfId(profile, id)[1] : visibleText(finding.kernel ?? profile.names[id])}`, () => {
 		const plane = planes.has(finding.plane) ? finding.plane : [...planes][0];
 
 		choice.only = profile.shownPlanes.length > 1 ? { plane } : {};

@@ -154,7 +154,16 @@ static void exposed_communication_is_found(void **state)
 		"exposed_nccl",
 		"30 % of the time only NCCL's kernels run: communication is not hidden "
 		"behind work",
-		"the median of 2 rows; of NCCL's time 14 % waits for other ranks and 86 % "
+		"the median of 2 ranks; of NCCL's time 14 % waits for other ranks and 86 % "
+		"moves data");
+	for (uint32_t i = 0; i < 2; i++) {
+		findings_run.rank_rows[i].nccl_waits_ns = 350 * MS;
+		findings_run.rank_rows[i].nccl_moves_ns = 0;
+	}
+	findings_assert_finding(
+		"exposed_nccl",
+		"30 % of the time only NCCL's kernels run: ranks wait for other ranks",
+		"the median of 2 ranks; of NCCL's time 100 % waits for other ranks and 0 % "
 		"moves data");
 }
 
@@ -209,9 +218,19 @@ static void large_kernels_of_few_blocks_are_found(void **state)
 	findings_assert_finding(
 		"small_grid",
 		"reduce, 22 % of kernel time, uses at most 16 of the GPU's 132 "
-		"multiprocessors: its grid is too small",
+		"multiprocessors (12 %): its grid is too small",
 		"100 launches of grid 16x1x1, block 128x1x1, 168 registers, 4.000 ms on "
 		"average");
+	findings_plant_config(2,
+			      "void at::native::vectorized_elementwise_kernel<4, "
+			      "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, "
+			      "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
+			      400 * MS, 16, 64);
+	findings_assert_finding(
+		"small_grid",
+		"at::native::vectorized_elementwise_kernel, 22 % of kernel time, uses at most 16 "
+		"of the GPU's 132 multiprocessors (12 %): its grid is too small",
+		NULL);
 	for (size_t i = 0; i < sizeof(few) / sizeof(*few); i++) {
 		findings_plant_config(2, few[i], 400 * MS, 16, 64);
 		findings_assert_finding("small_grid", NULL, NULL);

@@ -71,6 +71,20 @@ static const char *cure(void)
 	return of;
 }
 
+static void waits_that_were_recorded_are_told_and_shown(void **state)
+{
+	(void)state;
+	findings_plant_gpu(1, 590 * MS, 410 * MS);
+	findings_plant_leaf(&findings_run.hosts, REPORT_KIND_SYNC, "train.py:loss:24",
+			    "cudaStreamSynchronize", "[GPU1_Sync]stream", 1, 8, 400 * MS);
+	findings_run.input.hosts = &findings_run.hosts.tree;
+	findings_assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %",
+				"410.000 ms idle; of the host only its waits for the GPU were "
+				"recorded");
+	assert_non_null(strstr(cure(), "report PROFILE --planes sync"));
+	assert_null(strstr(cure(), "--record sync"));
+}
+
 /* 300 of 410 ms; 40 ms of these are not in the plane at all. */
 static void idle_time_without_a_reason_is_told_with_what_to_record(void **state)
 {
@@ -249,6 +263,7 @@ int main(void)
 		TEST(a_moment_in_a_loader_is_not_told_as_the_reason),
 		TEST(an_idle_gpu_is_found_with_its_loader),
 		TEST(the_cure_for_what_was_not_recorded_names_the_rights),
+		TEST(waits_that_were_recorded_are_told_and_shown),
 		TEST(idle_time_without_a_reason_is_told_with_what_to_record),
 		TEST(idle_time_off_the_cpu_is_told_with_what_to_record),
 		TEST(a_loader_that_is_a_helper_is_told_with_its_caller),
