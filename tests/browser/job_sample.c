@@ -447,11 +447,12 @@ static void add_straggler(struct report_straggler *straggler, uint32_t nr_ranks)
 	straggler->nr_ranks = straggler->nr_named = 1;
 }
 
+static struct report_busy busy;
+
 static void fill(struct sample *sample, int32_t nr_ranks)
 {
 	static struct report_straggler straggler;
 	static struct report_statistics statistics;
-	static struct report_busy busy;
 	static struct report_collectives collectives;
 	static struct gpu_rows gpus;
 	static struct report_tree hosts;
@@ -501,6 +502,12 @@ void job_sample_1(struct sample *sample)
 void job_sample_8(struct sample *sample)
 {
 	fill(sample, 8);
+}
+
+void job_sample_idle(struct sample *sample)
+{
+	fill(sample, 8);
+	busy.rows[2].idle_ns = 276000000000;
 }
 
 void job_sample_64(struct sample *sample)

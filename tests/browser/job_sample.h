@@ -7,6 +7,8 @@
 
 void job_sample_1(struct sample *sample);
 void job_sample_8(struct sample *sample);
+/* The same 8, of which rank 2 idles 67 %, and does as much work as the others. */
+void job_sample_idle(struct sample *sample);
 void job_sample_64(struct sample *sample);
 void job_sample_512(struct sample *sample);
 

@@ -43,15 +43,23 @@ function standOut(values) {
 }
 
 // A class matters if it has 0.2 % of all. A rank differs if it stands out in one, is 5 % from its median, and that is 0.5 %
-// of a rank's whole time.
+// of a rank's whole time. It differs by its idle time, too, if that stands out and its share is 5 points from the median.
+// why: what differs most; others wait less or longer because something else differs, so waiting comes last.
 function compareUnits(units) {
 	const whole = units.reduce((sum, { all }) => sum + all, 0), words = GPU_CLASSES.filter((word) =>
 		units.reduce((sum, { work }) => sum + (work.get(word) ?? 0), 0) > 0.002 * whole);
 	const median = new Map(words.map((word) => [word, medianOf(units.map(({ work }) => work.get(word) ?? 0))]));
-	const typical = medianOf(units.map(({ all }) => all)), busy = units.map(busyOf).filter((share) => share >= 0);
+	const typical = medianOf(units.map(({ all }) => all)), busy = units.map(busyOf), isKnown = busy.every((share) => share >= 0);
+	const typicalBusy = isKnown ? medianOf(busy) : -1;
+	const note = (unit, change, word, text) => {
+		unit.far = Math.max(unit.far, change);
+		if (!unit.why || (unit.why.word === "wait") > (word === "wait") ||
+			((unit.why.word === "wait") === (word === "wait") && change > unit.why.change))
+			unit.why = { change, word, text };
+	};
 
 	for (const unit of units)
-		unit.far = 0;
+		Object.assign(unit, { far: 0, why: null, idles: 0 });
 	for (const word of words) {
 		const values = units.map(({ work }) => work.get(word) ?? 0), out = standOut(values);
 
@@ -59,11 +67,23 @@ function compareUnits(units) {
 			const change = Math.abs(values[i] - median.get(word));
 
 			if (out[i] && differs(values[i], median.get(word)) && change > 0.005 * typical)
-				unit.far = Math.max(unit.far, change);
+				note(unit, change, word, `${CLASS_LABELS[word]} ${deviationText(values[i], median.get(word))}`);
 		});
 	}
-	return { words, median, typical, typicalBusy: busy.length > 0 ? medianOf(busy) : -1 };
+	const idles = isKnown ? standOut(busy) : [];
+	units.forEach((unit, i) => {
+		const more = typicalBusy - busy[i];
+
+		if (!idles[i] || Math.abs(more) <= ALIKE)
+			return;
+		unit.idles = more;
+		note(unit, Math.abs(more) * unit.all / Math.max(busy[i], ALIKE), "idle",
+			`idle ${wholePercent(1 - busy[i])}, others ${wholePercent(1 - typicalBusy)}`);
+	});
+	return { words, median, typical, typicalBusy };
 }
+
+const wholePercent = (share) => `${(100 * share).toFixed(0)} %`;
 
 // Numbers in a row are a range: 0–3, 5.
 function rangesText(numbers) {
@@ -103,7 +123,11 @@ function heatRow(name, unit, { words, median, typical, typicalBusy }, isFolded) 
 				shadeCell(cell, value, median.get(word));
 		}
 		return cell;
-	}), element("td", timeText(unit ? unit.all : typical), "number"), element("td", busy < 0 ? "" : `${(100 * busy).toFixed(0)} %`, "number"));
+	}), element("td", timeText(unit ? unit.all : typical), "number"), element("td", busy < 0 ? "" : wholePercent(busy), "number"));
+	if (unit?.idles) {
+		row.lastElementChild.classList.add(unit.idles > 0 ? "more" : "less");
+		row.lastElementChild.style.setProperty("--far", `${Math.min(70, 18 + 100 * Math.abs(unit.idles))}%`);
+	}
 	if (unit && !isFolded)
 		row.lastElementChild.previousElementSibling.append(element("small", deviationText(unit.all, typical)));
 	return row;
@@ -233,20 +257,17 @@ function makeRanks() {
 	const noun = units[0].byRank ? "rank" : "GPU";
 	const compared = compareUnits(units), far = units.filter((unit) => unit.far > 0).sort((a, b) => b.far - a.far);
 	const alike = units.filter((unit) => unit.far === 0), table = element("table", undefined, "heat"), head = element("thead"), body = element("tbody");
-	const most = (unit) => compared.words.reduce((far, word) => Math.abs((unit.work.get(word) ?? 0) - compared.median.get(word)) >
-		Math.abs((unit.work.get(far) ?? 0) - compared.median.get(far)) ? word : far);
-	const nameAndWhy = (unit) => `${unit.name} (${CLASS_LABELS[most(unit)]} ` +
-		`${deviationText(unit.work.get(most(unit)) ?? 0, compared.median.get(most(unit)))})`;
+	const nameAndWhy = (unit) => `${unit.name} (${unit.why.text})`;
 	const few = units.length < COMPARED;
 	const says = few ? `${units.length === 1 ? `1 ${noun} is` : `${units.length} ${noun}s are`} too few to tell which one stands out.` :
-		far.length === 0 ? `All ${units.length} ${noun}s together: none is proven to differ from the others in a class of work.` :
+		far.length === 0 ? `All ${units.length} ${noun}s together: none is proven to differ from the others in a class of work${compared.typicalBusy < 0 ? "" : " or in idle time"}.` :
 		`${grouped(alike.length)} alike, ${grouped(far.length)} not: ` +
 		far.slice(0, 8).map(nameAndWhy).join(", ") + (far.length > 8 ? ` and ${far.length - 8} more` : "");
 
 	head.append(heatHead(compared.words, noun));
 	body.append(...(few ? units : far.slice(0, ROWS_SHOWN)).map((unit) => heatRow(unit.name, unit, compared)),
 		heatRow(alike.length > 0 && !few ? `${grouped(alike.length)} alike (median)` : "median", null, compared));
-	table.append(element("caption", `GPU work by ${noun} and class. A shaded cell is more than 5 % from the median.`), head, body);
+	table.append(element("caption", `GPU work by ${noun} and class. A shaded cell is more than 5 % from the median; a shaded share, 5 points.`), head, body);
 	const parts = [element("p", says, "lead"), heatStrip(units, compared), table];
 	if (profile.straggler)
 		parts.unshift(makeVerdicts());
