@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "utf8.h"
+
 static struct {
 	char name[64];
 	enum log_level level;
@@ -52,23 +54,18 @@ const char *log_mark(enum log_level level)
 	return self.is_journal ? marks[level - LOG_LEVEL_ERROR] : "";
 }
 
-/* Returns the bytes of a control character in UTF-8, or of a mark that changes the direction of text; 0: it is none.
- * The text ends with NUL. */
-static size_t size_of_control(const char *text)
+/* Writes "?" over what is no character, or acts on the terminal. */
+static void clean(char *text, size_t size)
 {
-	const unsigned char *at = (const unsigned char *)text;
+	uint32_t code;
 
-	if (*at < ' ' || *at == 0x7f)
-		return 1;
-	if ((at[0] == 0xc2 && (at[1] & 0xe0) == 0x80) || (at[0] == 0xd8 && at[1] == 0x9c))
-		return 2;
-	if (at[0] != 0xe2)
-		return 0;
-	return (at[1] == 0x80 &&
-		(at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae))) ||
-			       (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)
-		       ? 3
-		       : 0;
+	for (size_t i = 0, step; i < size; i += step) {
+		step = utf8_size((const uint8_t *)text + i, size - i, &code);
+		if (step && !utf8_is_control(code))
+			continue;
+		step = step ? step : 1;
+		memset(text + i, '?', step);
+	}
 }
 
 void log_write(enum log_level level, const char *format, ...)
@@ -86,8 +83,7 @@ void log_write(enum log_level level, const char *format, ...)
 	vsnprintf(line + begin, sizeof(line) - begin, format, arguments);
 	va_end(arguments);
 	size_t size = begin + strlen(line + begin);
-	for (size_t i = begin; i < size; i++)
-		memset(line + i, '?', size_of_control(line + i));
+	clean(line + begin, size - begin);
 	line[size++] = '\n';
 	ssize_t written = write(STDERR_FILENO, line, size);
 	(void)written;

@@ -123,7 +123,9 @@ static void text_of_others_makes_no_lines_of_its_own(void **state)
 	(void)state;
 	log_notice("%s", "a job\nflamegrid-agent: \033[31mall is "
 			 "well\x7f\tè\xc2\x9b\xe2\x80\xae\xd8\x9c\xe2\x81\xa6€");
-	assert_int_equal(nr_writes, 1);
+	log_notice("%s", "no text: \x9b[31m\xc2 \xff è");
+	assert_int_equal(nr_writes, 2);
+	assert_string_equal(written[1], "flamegrid-agent: no text: ?[31m? ? è\n");
 	assert_string_equal(
 		written[0],
 		"flamegrid-agent: a job?flamegrid-agent: ?[31mall is well??è??????????€\n");
