@@ -45,7 +45,11 @@ static void append_row(char *line, size_t size, const struct report_ranks *ranks
 		if (!(row->outliers & 1u << column))
 			continue;
 		text_line_append(line, size, "%s%s ", separator, report_ranks_name(column));
-		if (median)
+		if (column == REPORT_RANKS_IDLE && row->window_ns && ranks->median_window_ns)
+			text_line_append(line, size, "%.0f %%, others %.0f %%",
+					 100 * (double)value / (double)row->window_ns,
+					 100 * (double)median / (double)ranks->median_window_ns);
+		else if (median)
 			text_line_append(line, size, "%+.1f %%",
 					 100.0 * ((double)value - (double)median) / (double)median);
 		else

@@ -225,6 +225,10 @@ static int write_causes(FILE *out, const struct report_tree *tree,
 			causes[nr_causes] = causes[i];
 			causes[nr_causes++].text = tree->strings[i];
 		}
+	if (nr_causes == 0) {
+		free(causes);
+		return 0;
+	}
 	qsort(causes, nr_causes, sizeof(*causes), by_ns);
 	begin_parts(&table, out, options->form, "the host meanwhile");
 	for (uint32_t i = 0; i < nr_causes && i < options->top; i++)

@@ -280,6 +280,25 @@ static void a_table_of_one_plane_has_its_own_shares(void **state)
 	report_busy_destroy(busy);
 }
 
+static void a_plane_without_records_has_no_table(void **state)
+{
+	struct report_busy *busy;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	fill();
+	build(1u << REPORT_PLANE_IDLE);
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_int_equal(table_writer_write(out, report_fixture.tree, busy, NULL), 0);
+	fclose(out);
+	assert_memory_equal(text, "nothing of idle is here: ", 25);
+	assert_null(strstr(text, "share"));
+	free(text);
+	report_busy_destroy(busy);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, report_fixture_set_up, report_fixture_tear_down)
 
@@ -299,6 +318,7 @@ int main(void)
 		TEST(a_row_of_no_kind_is_damage),
 		TEST(only_waits_without_a_call_are_unmatched),
 		TEST(a_table_of_one_plane_has_its_own_shares),
+		TEST(a_plane_without_records_has_no_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

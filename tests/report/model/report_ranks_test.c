@@ -190,7 +190,8 @@ static void one_that_is_a_tenth_less_busy_is_named(void **state)
 	assert_false(ranks->rows[5].outliers & 1u << REPORT_RANKS_NCCL);
 	assert_memory_equal(line(), "stands out: rank 5 on node2 GPU1 (busy -1", 41);
 	assert_non_null(strstr(line(), ", compute -13."));
-	assert_non_null(strstr(line(), ", idle +2"));
+	assert_non_null(strstr(line(), ", idle 3"));
+	assert_non_null(strstr(line(), " %, others 30 %)"));
 	assert_null(strstr(line(), "; "));
 }
 
