@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the bytes of the character at text, of which left bytes are there, and *code is its number; 0: it is overlong,
- * a surrogate, too large or cut, and *code is not set. */
+/* Returns the bytes of the character at text, of which left bytes are there, and *code is its number; 0: it is
+ * overlong, a surrogate, too large or cut, and *code is not to be used. */
 size_t utf8_size(const uint8_t *text, size_t left, uint32_t *code);
 
 /* Returns whether the character has no shape of its own and acts on the terminal or the page: C0, DEL and C1, the marks
