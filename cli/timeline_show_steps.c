@@ -122,7 +122,8 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 	if (status != EXIT_OK)
 		return status;
 	if (rows->nr_open)
-		log_notice("%" PRIu32 " steps are left out: their end was not kept", rows->nr_open);
+		log_notice("%" PRIu32 " step%s left out: %s end was not kept", rows->nr_open,
+			   rows->nr_open == 1 ? " is" : "s are", rows->nr_open == 1 ? "its" : "their");
 	return timeline_losses_say(counts, 0) ? EXIT_LOSS : EXIT_OK;
 }
 

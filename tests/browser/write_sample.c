@@ -351,6 +351,7 @@ static void fill_planes(struct sample *sample)
 				.node = sample_add_node(sample, REPORT_NODE_ROOT, leaves[i].frame),
 				.name = sample_leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
 				.host = sample_add_string(sample, "node01"),
+				.stream = leaves[i].kind == REPORT_KIND_KERNEL ? 7 : 0,
 				.tid = 1,
 				.kind = leaves[i].kind,
 				.count = 1 + i,

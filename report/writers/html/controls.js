@@ -15,7 +15,10 @@ function addChoice(parent, type, name, value, label, title) {
 }
 
 function makeControls() {
-	const several = (dimension) => new Set(profile.rows.map((row) => row[dimension])).size > 1;
+	const nrValues = (dimension, rows) => new Set(rows.map((row) => row[dimension])).size;
+	// Records of the host have no stream, so that alone divides nothing.
+	const several = (dimension) => dimension === "plane" ? nrValues(dimension, profile.rows) > 1 :
+		profile.planes.some(([name]) => nrValues(dimension, profile.rows.filter((row) => row.plane === name)) > 1);
 
 	for (const weight of WEIGHTS.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
 		addChoice("weight", "radio", "weight", weight, weight[0].toUpperCase() + weight.slice(1))
