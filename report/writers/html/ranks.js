@@ -44,7 +44,8 @@ function standOut(values) {
 
 // A class matters if it has 0.2 % of all. A rank differs if it stands out in one, is 5 % from its median, and that is 0.5 %
 // of a rank's whole time. It differs by its idle time, too, if that stands out and its share is 5 points from the median.
-// why: what differs most; others wait less or longer because something else differs, so waiting comes last.
+// why: what differs most. A rank waits less or longer because something else differs, so waiting comes last, after what
+// differs without standing out.
 function compareUnits(units) {
 	const whole = units.reduce((sum, { all }) => sum + all, 0), words = GPU_CLASSES.filter((word) =>
 		units.reduce((sum, { work }) => sum + (work.get(word) ?? 0), 0) > 0.002 * whole);
@@ -59,15 +60,20 @@ function compareUnits(units) {
 	};
 
 	for (const unit of units)
-		Object.assign(unit, { far: 0, why: null, idles: 0 });
+		Object.assign(unit, { far: 0, why: null, also: null, idles: 0 });
 	for (const word of words) {
 		const values = units.map(({ work }) => work.get(word) ?? 0), out = standOut(values);
 
 		units.forEach((unit, i) => {
 			const change = Math.abs(values[i] - median.get(word));
 
-			if (out[i] && differs(values[i], median.get(word)) && change > 0.005 * typical)
-				note(unit, change, word, `${CLASS_LABELS[word]} ${deviationText(values[i], median.get(word))}`);
+			if (!differs(values[i], median.get(word)) || change <= 0.005 * typical)
+				return;
+			const text = `${CLASS_LABELS[word]} ${deviationText(values[i], median.get(word))}`;
+			if (out[i])
+				note(unit, change, word, text);
+			else if (word !== "wait" && !(unit.also?.change > change))
+				unit.also = { change, word, text };
 		});
 	}
 	const idles = isKnown ? standOut(busy) : [];
@@ -80,6 +86,9 @@ function compareUnits(units) {
 		note(unit, Math.abs(more) * unit.all / Math.max(busy[i], ALIKE), "idle",
 			`idle ${wholePercent(1 - busy[i])}, others ${wholePercent(1 - typicalBusy)}`);
 	});
+	for (const unit of units)
+		if (unit.why?.word === "wait" && unit.also)
+			unit.why = unit.also;
 	return { words, median, typical, typicalBusy };
 }
 
