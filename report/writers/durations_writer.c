@@ -16,8 +16,8 @@ static const struct {
 	{"p99_ns", "p99_first_ns", "p99_last_ns", 990},
 };
 
-/* Returns the longest launch of a kernel; UINT64_MAX: not of all launches. */
-static uint64_t longest_of(const struct report_group *group,
+/* Returns the longest launch of a kernel, wherever it ran; UINT64_MAX: not of all launches. */
+static uint64_t longest_of(const struct report_group *group, uint64_t nr_all,
 			   const struct report_statistics *statistics)
 {
 	uint64_t longest_ns = 0, count = 0;
@@ -30,7 +30,7 @@ static uint64_t longest_of(const struct report_group *group,
 		count += config->count;
 		longest_ns = config->max_ns > longest_ns ? config->max_ns : longest_ns;
 	}
-	return count && count == group->count ? longest_ns : UINT64_MAX;
+	return count && count == nr_all ? longest_ns : UINT64_MAX;
 }
 
 /* Returns what one duration of a bucket has at most, as all others have the begin of theirs at least. */
@@ -48,7 +48,7 @@ static uint64_t rest_of(const struct report_group *group, const struct duration_
 	return group->ns > least_ns ? group->ns - least_ns : UINT64_MAX;
 }
 
-uint64_t durations_writer_below(const struct report_group *group,
+uint64_t durations_writer_below(const struct report_group *group, uint64_t nr_all,
 				const struct report_statistics *statistics, uint32_t per_mille)
 {
 	struct duration_bin list[DURATION_BUCKETS];
@@ -60,7 +60,7 @@ uint64_t durations_writer_below(const struct report_group *group,
 	const uint64_t end_ns = duration_bucket_last_ns(bucket) + 1;
 	const uint64_t rest_ns = rest_of(group, list, nr, bucket);
 	const uint64_t most_ns = statistics && group->kind == REPORT_KIND_KERNEL
-					 ? longest_of(group, statistics)
+					 ? longest_of(group, nr_all, statistics)
 					 : UINT64_MAX;
 	const uint64_t bound_ns = rest_ns < most_ns ? rest_ns : most_ns;
 	return end_ns < bound_ns ? end_ns : bound_ns;

@@ -17,8 +17,9 @@ int durations_writer_json(FILE *out, const struct report_tree *tree);
 int durations_writer_csv(FILE *out, const struct report_tree *tree);
 
 /* Returns the first duration above the percentile's bucket, or the maximum if that is less; 0: not known. statistics
- * (may be NULL) and the sum of the group bound the maximum. per_mille: 1 to 1000. */
-uint64_t durations_writer_below(const struct report_group *group,
+ * (may be NULL) and the sum of the group bound the maximum. nr_all: launches of that name in the profile, of which the
+ * group may be a part. per_mille: 1 to 1000. */
+uint64_t durations_writer_below(const struct report_group *group, uint64_t nr_all,
 				const struct report_statistics *statistics, uint32_t per_mille);
 
 #endif

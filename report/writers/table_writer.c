@@ -53,13 +53,25 @@ static void write_more(FILE *out, uint32_t nr, uint32_t top)
 		fprintf(out, "%14s %s more\n", "", report_summary_count(nr - top, count));
 }
 
-/* Writes the end of a percentile's bucket. */
-static void write_below(struct text_table *table, const struct report_group *group,
-			const struct table_options *options, uint32_t per_mille)
+/* Returns the launches of a group's name, which is divided by dimensions. */
+static uint64_t nr_launches(const struct report_groups *groups, const struct report_group *group)
 {
-	/* Statistics are of all GPUs and ranks together. */
-	const uint64_t below_ns = durations_writer_below(
-		group, options->by.nr_dimensions ? NULL : options->statistics, per_mille);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < groups->nr_groups; i++)
+		if (groups->groups[i].kind == group->kind &&
+		    strcmp(groups->groups[i].label, group->label) == 0)
+			nr += groups->groups[i].count;
+	return nr;
+}
+
+/* Writes the end of a percentile's bucket. */
+static void write_below(struct text_table *table, const struct report_groups *groups,
+			const struct report_group *group, const struct table_options *options,
+			uint32_t per_mille)
+{
+	const uint64_t nr = options->by.nr_dimensions ? nr_launches(groups, group) : group->count;
+	const uint64_t below_ns = durations_writer_below(group, nr, options->statistics, per_mille);
 	char text[NUMBER_SIZE];
 
 	text_table_cell(table, "%s", below_ns ? report_summary_time(below_ns, text) : "");
@@ -102,7 +114,7 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 			&table, "%s",
 			report_summary_time(group->count ? group->ns / group->count : 0, text));
 		for (uint32_t j = 0; has_durations && j < 2; j++)
-			write_below(&table, group, options, j ? 990 : 500);
+			write_below(&table, groups, group, options, j ? 990 : 500);
 		text_table_cell(&table, "%s", report_groups_kind(group->kind));
 		if (by->nr_dimensions)
 			text_table_cell(&table, "%s", split_text(tree, by, group, split));

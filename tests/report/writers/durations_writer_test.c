@@ -33,10 +33,13 @@ static void a_percentile_is_not_above_the_maximum(void **state)
 
 	(void)state;
 	assert_true(end_ns > 1001);
-	assert_int_equal(durations_writer_below(&group, &statistics, 990), 1001);
-	assert_int_equal(durations_writer_below(&group, NULL, 990), end_ns);
-	configs[2].count = 59; /* of one launch nothing is known */
-	assert_int_equal(durations_writer_below(&group, &statistics, 990), end_ns);
+	assert_int_equal(durations_writer_below(&group, group.count, &statistics, 990), 1001);
+	assert_int_equal(durations_writer_below(&group, group.count, NULL, 990), end_ns);
+	configs[1] = (struct report_config){.name = "gemm", .count = 900, .max_ns = 900};
+	assert_int_equal(durations_writer_below(&group, 1000, &statistics, 990),
+			 1001); /* of one rank */
+	configs[2].count = 59;  /* of one launch nothing is known */
+	assert_int_equal(durations_writer_below(&group, group.count, &statistics, 990), end_ns);
 	duration_bins_fini(&group.durations);
 }
 
@@ -47,9 +50,10 @@ static void the_sum_bounds_a_percentile_too(void **state)
 		.label = "HtoD", .kind = REPORT_KIND_MEMCPY, .count = 1, .ns = 1001};
 
 	(void)state;
-	assert_int_equal(durations_writer_below(&group, NULL, 500), 0); /* no histogram */
+	assert_int_equal(durations_writer_below(&group, group.count, NULL, 500),
+			 0); /* no histogram */
 	assert_int_equal(duration_bins_add(&group.durations, duration_bucket(1001), 1), 0);
-	assert_int_equal(durations_writer_below(&group, NULL, 500), 1001);
+	assert_int_equal(durations_writer_below(&group, group.count, NULL, 500), 1001);
 	duration_bins_fini(&group.durations);
 }
 
