@@ -22,6 +22,7 @@
 #include "report/model/report_summary.h"
 #include "report/names/text_line.h"
 #include "report/profile/whole_profile.h"
+#include "report/topology/straggler_switches.h"
 #include "report/view/report_subject.h"
 #include "report/writers/clocks_writer.h"
 #include "timeline/log/event_format.h"
@@ -375,6 +376,20 @@ static int show(const struct report *report, const struct report_view *view, cha
 			  : 0;
 }
 
+/* A file of other hosts would have no effect. */
+static void say_hosts_without_switch(const struct report *report, const struct report_view *view)
+{
+	const char *first = "";
+	uint32_t size = 0;
+	const uint32_t nr =
+		straggler_switches_missing(view->profile, report->topology, &first, &size);
+
+	if (nr)
+		log_warning("%s: has no switch of %" PRIu32 " host%s of the profile, such as %.*s: "
+			    "where switches are not known, hosts are taken together by their names",
+			    report->topology_path, nr, nr == 1 ? "" : "s", (int)size, first);
+}
+
 /* Reads the profile, and writes the report. 0 or -errno with *error. */
 static int make(struct report *report, struct report_view *view, const char *path, char **error)
 {
@@ -393,6 +408,8 @@ static int make(struct report *report, struct report_view *view, const char *pat
 	if (result == 0 && report->topology_path)
 		result = straggler_topology_read(report->topology_path, &report->topology, error);
 	view->topology = report->topology;
+	if (result == 0 && report->topology)
+		say_hosts_without_switch(report, view);
 	progress_say(&progress, "looking for findings");
 	if (result == 0 && report_subject_has_findings(request))
 		result = report_view_find(view, error);

@@ -25,13 +25,35 @@ const char *straggler_switches_of(const struct straggler_switches *switches, uin
 	return host <= switches->nr_hosts ? switches->names[host] : NULL;
 }
 
+static const char *node_of(const struct profile *profile, uint32_t host, uint32_t *size)
+{
+	return catalog_string(profile->collection->catalog,
+			      roster_host(profile->collection->roster, host)->node, size);
+}
+
+uint32_t straggler_switches_missing(const struct profile *profile,
+				    const struct straggler_topology *topology, const char **first,
+				    uint32_t *first_size)
+{
+	const uint32_t nr_hosts = roster_size(profile->collection->roster).hosts;
+	uint32_t nr = 0, size;
+
+	for (uint32_t i = 1; i <= nr_hosts; i++) {
+		const char *node = node_of(profile, i, &size);
+
+		if (straggler_topology_find(topology, node, size) || nr++)
+			continue;
+		*first = node;
+		*first_size = size;
+	}
+	return nr;
+}
+
 static int find_in_file(const struct profile *profile, const struct straggler_topology *topology,
 			struct straggler_switches *switches, uint32_t host)
 {
 	uint32_t size;
-	const char *node =
-		catalog_string(profile->collection->catalog,
-			       roster_host(profile->collection->roster, host)->node, &size);
+	const char *node = node_of(profile, host, &size);
 	const char *name = straggler_topology_find(topology, node, size);
 
 	if (name)

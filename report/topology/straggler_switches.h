@@ -18,6 +18,11 @@ struct straggler_switches {
 int straggler_switches_find(const struct profile *profile,
 			    const struct straggler_topology *topology,
 			    struct straggler_switches *switches);
+/* Returns how many hosts of a profile a file does not have; *first: the name of one of them, not terminated, borrowed
+ * from the profile. */
+uint32_t straggler_switches_missing(const struct profile *profile,
+				    const struct straggler_topology *topology, const char **first,
+				    uint32_t *first_size);
 void straggler_switches_fini(struct straggler_switches *switches);
 
 /* Returns the name; NULL: the host, or its switch, is not known. */

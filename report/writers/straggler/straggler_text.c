@@ -418,6 +418,15 @@ static bool is_first_of_job(const struct report_straggler *straggler, uint32_t i
 	return !straggler->nr_missing;
 }
 
+/* Returns whether there is a collective with all ranks of its communicator. */
+static bool has_complete(const struct report_straggler *straggler)
+{
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		if (straggler->communicators[i].fold->complete)
+			return true;
+	return false;
+}
+
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size)
 {
 	const uint32_t named = straggler->nr_groups + straggler->nr_named;
@@ -437,9 +446,13 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 		return line;
 	}
 	if (!report_straggler_sums_compared(straggler) && !straggler->nr_missing) {
-		text_line_append(line, size,
-				 "late: not known: no collective of which all ranks are here: "
-				 "record all ranks of the job into one profile");
+		text_line_append(
+			line, size,
+			has_complete(straggler)
+				? "late: not known: too few collectives: the first one of "
+				  "each function, and those without a time, are not compared"
+				: "late: not known: no collective of which all ranks are "
+				  "here: record all ranks of the job into one profile");
 		return line;
 	}
 	if (straggler->nr_missing)

@@ -84,6 +84,9 @@ valid_report "$scratch/switches" --straggler
 printf 'SwitchName=leaf1 Nodes=node[1-2]\nSwitchName=leaf0 Nodes=node0,node3\n' >"$scratch/topology.conf"
 same "switches: by a file" "$("$flamegrid" report "$scratch/switches" --straggler -f json --topology "$scratch/topology.conf" | groups)" \
 	"[('switch', 'switch leaf1, 2 hosts', [2, 3, 4, 5])]"
+printf 'SwitchName=leaf1 Nodes=node[1-2]\nSwitchName=leaf0 Nodes=node0\n' >"$scratch/topology.conf"
+"$flamegrid" report "$scratch/switches" --straggler --topology "$scratch/topology.conf" >/dev/null 2>"$scratch/err"
+contains "switches: a file without a host" "$scratch/err" "$scratch/topology.conf: has no switch of 1 host of the profile, such as node3: "
 printf 'SwitchName=leaf1 Nodes=node[1-2\n' >"$scratch/topology.conf"
 "$flamegrid" report "$scratch/switches" --straggler --topology "$scratch/topology.conf" >/dev/null 2>"$scratch/err"
 same "switches: a wrong file: status" $? 1

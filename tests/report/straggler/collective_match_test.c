@@ -259,6 +259,26 @@ static void what_is_not_known_is_said(void **state)
 	report_straggler_destroy(found);
 }
 
+static void one_collective_of_all_ranks_is_too_few(void **state)
+{
+	static const uint64_t start[] = {10, 9000};
+	uint32_t processes[2];
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	begin(processes, 2);
+	call_ranks(1, 1, processes, 2, start);
+	job_commit();
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->communicators[0].fold->complete, 1);
+	assert_int_equal(found->communicators[0].fold->used, 0);
+	assert_string_equal(straggler_text_line(found, line, sizeof(line)),
+			    "late: not known: too few collectives: the first one of each "
+			    "function, and those without a time, are not compared");
+	report_straggler_destroy(found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
@@ -269,6 +289,7 @@ int main(void)
 		TEST(a_group_in_one_kernel_counts_once),
 		TEST(communicators_are_looked_at_one_by_one),
 		TEST(what_is_not_known_is_said),
+		TEST(one_collective_of_all_ranks_is_too_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
