@@ -3,9 +3,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-for node in 0 1; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 1 0 1
 declare -A rank_pid
 at_end() { kill -9 ${rank_pid[*]} 2>/dev/null; }
 

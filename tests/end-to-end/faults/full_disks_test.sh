@@ -7,9 +7,7 @@ export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR" "$scratch/spool" "$scratch/small" "$scratch/job"
 for disk in small job; do mount -t tmpfs -o size=8m,mode=700 none "$scratch/$disk" || exit 1; done
 at_end() { umount "$scratch/small" "$scratch/job"; }
-for node in 0 1; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 2 0 1
 declare -A rank_pid
 work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
 mkfifo "$scratch/up" "$scratch/go"

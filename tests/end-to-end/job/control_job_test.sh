@@ -6,9 +6,7 @@ fake_windows=$BUILD/tests/fake_windows
 export XDG_RUNTIME_DIR=$scratch/runtime
 export TMPDIR=$XDG_RUNTIME_DIR # other tests run beside this one
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-for node in 0 1; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 2 0 1
 declare -A rank_pid
 daemons=
 at_end() { kill -9 ${rank_pid[*]} $daemons 2>/dev/null; }

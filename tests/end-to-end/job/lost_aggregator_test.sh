@@ -5,9 +5,7 @@
 tag=fl subnet=10.213.79 hosts="zero one two"
 . "$(dirname "$0")/../support/hosts.sh"
 mkdir -m 700 "$scratch/spool"
-for node in 0 1 2; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 2 0 1 2
 declare -A rank_pid
 names=(zero one two)
 work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"

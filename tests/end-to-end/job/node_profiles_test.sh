@@ -4,9 +4,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR" "$scratch/spool"
-for node in 0 1 2; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 2 0 1 2
 declare -A rank_pid
 work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
 

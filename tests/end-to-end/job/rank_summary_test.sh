@@ -4,9 +4,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 export XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"
-for node in 0 1 2 3; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 2 0 1 2 3
 declare -A rank_pid
 
 # rank STEP RANK SIZE OPTION...: fake_launches with these options in the background, two ranks a node, a GPU each.

@@ -142,7 +142,7 @@ await lost 0 0
 await lost 1 0
 contains "its rank says so" "$scratch/lost.err.1" "the agent of this node was ended by somebody: the last of what this rank"
 check "it is complete all the same" says "$scratch/jobs/$user-lost is complete"
-contains "the service says so" "$log" "$user-lost: 1 agents did not say goodbye"
+check "the service says so" says "$user-lost: 1 agents did not say goodbye"
 same "the other node: ns" "$("$flamegrid" report "$scratch/jobs/$user-lost" --by host --unit ns 2>/dev/null | grep '^node0;' | sum_folded)" \
 	"$(truth_sum valid_ns "$scratch"/lost.truth.0 "$scratch"/lost.truth.0.2)"
 

@@ -104,6 +104,14 @@ take_ports() {
 devices() {
 	FAKE_CUDA_DEVICES=$1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$1" && printf '%s\n' "$scratch/devices.$1"
 }
+# node_devices COUNT NODE...: the devices of each node, COUNT each, are in $scratch/devices.NODE; a rank there has the host seed NODE + 1.
+node_devices() {
+	local count=$1 node
+	shift
+	for node in "$@"; do
+		FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=$count "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
+	done
+}
 
 # by_stream PROFILE WEIGHT-OPTIONS...: "gpu stream leaf sum" lines, sorted, for a comparison with the truth.
 by_stream() {

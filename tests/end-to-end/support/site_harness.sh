@@ -4,9 +4,7 @@ mkdir -m 700 "$XDG_RUNTIME_DIR"
 export FLAMEGRID_CONFIG=$scratch/empty.conf
 : >"$FLAMEGRID_CONFIG"
 cd "$scratch" || exit 1 # nothing may be written into it
-for node in 0 1; do
-	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
-done
+node_devices 2 0 1
 export FAKE_CUDA_DEVICES=2
 declare -A rank_pid
 service=''

@@ -5,9 +5,8 @@
 
 #include "tests/support/cmocka_test.h"
 
-#include "report/lateness/straggler_lumps.h"
-#include "tests/report/straggler/straggler_fixture.h"
 #include "straggler_model.h"
+#include "tests/report/straggler/straggler_fixture.h"
 
 #define STEPS 300
 
@@ -202,94 +201,6 @@ static void a_local_rank_of_all_hosts_is_named(void **state)
 	free(times);
 }
 
-static void checkpoints_of_a_rank_are_lumps(void **state)
-{
-	(void)state;
-	for (uint64_t seed = 1; seed <= 10; seed++) {
-		const struct model model = {.ranks = 8,
-					    .ranks_per_host = 8,
-					    .collectives = STEPS,
-					    .work_ms = 15,
-					    .noise_ms = 0.5,
-					    .plants = {{0, 0, 300, 15, 30, 10}},
-					    .seed = seed};
-		struct model_result result = model_play(&model);
-
-		assert_true(result.ranks[0].ground == STRAGGLER_LUMPS ||
-			    result.ranks[0].ground == STRAGGLER_COST);
-		assert_int_equal(model_count_named(&result), 1);
-		assert_int_equal(result.nr_groups, 0);
-		model_free(&result);
-	}
-}
-
-/* A collection in each 50th step of three collectives, some of them in stretches next to a rank's own small ones. */
-static void lumps_of_one_of_two_ranks_are_enough(void **state)
-{
-	(void)state;
-	for (uint64_t seed = 1; seed <= 10; seed++) {
-		const struct model model = {.ranks = 2,
-					    .ranks_per_host = 2,
-					    .collectives = 3000,
-					    .work_ms = 3,
-					    .noise_ms = 0.3,
-					    .plants = {{1, 1, 270, 149, 150, 20}},
-					    .seed = seed};
-		struct model_result result = model_play(&model);
-
-		assert_int_equal(result.ranks[1].ground, STRAGGLER_LUMPS);
-		assert_int_equal(model_count_named(&result), 1);
-		model_free(&result);
-	}
-}
-
-/* Ten lumps cost nearly all. Between them are small ones of others. */
-static void lumps_are_told_by_their_cost(void **state)
-{
-	struct straggler_lump lumps[70];
-
-	(void)state;
-	for (uint32_t i = 0; i < 70; i++)
-		lumps[i] = (struct straggler_lump){.subject = i < 10 ? 0 : 1 + i % 5,
-						   .nr_stretches = 1,
-						   .kept_ns = i < 10 ? 500000 : 1000};
-	assert_true(straggler_lumps_p(lumps, 70, 0, 1.0 / 6, 1, 0) < 1e-6);
-	assert_true(straggler_lumps_p(lumps, 70, 1, 1.0 / 6, 1, 0) > 0.1);
-	assert_true(straggler_lumps_p(lumps, 7, 0, 1.0 / 6, 1, 0) > 0.1);
-}
-
-/* Of two ranks one has the 20 costliest lumps, which is no power of two, and noise of the other is near a tenth of them. */
-static void lumps_before_the_costs_drop_are_one_test(void **state)
-{
-	struct straggler_lump lumps[39];
-
-	(void)state;
-	for (uint32_t i = 0; i < 39; i++)
-		lumps[i] = (struct straggler_lump){.subject = i >= 20,
-						   .nr_stretches = 1,
-						   .kept_ns = i < 20 ? 300000 - 1000 * i
-								     : 130000 - 1000 * i};
-	assert_true(straggler_lumps_p(lumps, 39, 0, 0.5, 1, 0) < 1e-5);
-	assert_true(straggler_lumps_p(lumps, 39, 1, 0.5, 1, 0) > 0.1);
-	/* Without a drop there, none of the first 20 is known to differ from the rest. */
-	for (uint32_t i = 0; i < 39; i++)
-		lumps[i].kept_ns = 300000 - 1000 * i;
-	assert_true(straggler_lumps_p(lumps, 39, 0, 0.5, 1, 0) > 1e-5);
-}
-
-/* Neighbouring stretches of five ranks of six are one lump, so that they cost more than those of the sixth. */
-static void long_lumps_of_most_ranks_are_chance(void **state)
-{
-	struct straggler_lump lumps[64];
-
-	(void)state;
-	for (uint32_t i = 0; i < 64; i++)
-		lumps[i] = (struct straggler_lump){.subject = i >= 32,
-						   .nr_stretches = i < 32 ? 5 : 1,
-						   .kept_ns = i < 32 ? 5000 : 1000};
-	assert_true(straggler_lumps_p(lumps, 64, 0, 5.0 / 6, 1, 0) > 0.01);
-}
-
 /* Of a rank of three on its host, where all ranks stall now and then; or of all three. */
 static void lumps_of_a_host_are_those_of_most_of_its_ranks(void **state)
 {
@@ -467,83 +378,6 @@ static void a_stall_of_a_host_is_the_hosts(void **state)
 	}
 }
 
-static void the_second_of_two_late_ranks_is_named_too(void **state)
-{
-	(void)state;
-	for (uint64_t seed = 1; seed <= 10; seed++) {
-		const struct model model = {.ranks = 8,
-					    .ranks_per_host = 8,
-					    .collectives = STEPS,
-					    .work_ms = 100,
-					    .noise_ms = 1,
-					    .plants = {{3, 3, 20, 0, 0, 0}, {5, 5, 10, 0, 0, 0}},
-					    .seed = seed};
-		struct model_result result = model_play(&model);
-
-		assert_int_equal(result.ranks[3].ground, STRAGGLER_FREQUENCY);
-		assert_int_equal(result.ranks[5].ground, STRAGGLER_HIDDEN);
-		assert_int_equal(model_count_named(&result), 2);
-		assert_int_equal(result.nr_groups, 0);
-		model_free(&result);
-	}
-}
-
-/* Each of three late ranks hides the next one, in whatever order they are. Two more are late by too little. */
-static void each_late_rank_hides_the_next_one(void **state)
-{
-	static const uint32_t orders[][3] = {{1, 4, 9}, {9, 4, 1}, {4, 9, 1}, {4, 1, 9}};
-	enum { RANKS = 16 };
-	const struct model model = {.ranks = RANKS, .ranks_per_host = RANKS, .collectives = STEPS};
-
-	(void)state;
-	for (uint32_t of = 0; of < 4; of++) {
-		uint64_t *times = calloc((size_t)STEPS * RANKS, sizeof(*times)), seed = of + 1;
-
-		for (uint32_t i = 0; i < STEPS; i++)
-			for (uint32_t j = 0; j < RANKS; j++) {
-				uint64_t late_us = j == 0 || j == 7 ? 3000 : 0;
-
-				for (uint32_t k = 0; k < 3; k++)
-					late_us = orders[of][k] == j ? 40000 - 8000 * k : late_us;
-				times[i * RANKS + j] = 1000 * (50000 - late_us) +
-						       (uint64_t)(1e6 * job_uniform(&seed));
-			}
-		struct model_result result = model_judge(times, &model, STEPS * 100.0);
-
-		for (uint32_t i = 0; i < RANKS; i++) {
-			enum straggler_ground expected = STRAGGLER_NOT_NAMED;
-
-			if (i == orders[of][0])
-				expected = STRAGGLER_FREQUENCY;
-			else if (i == orders[of][1] || i == orders[of][2])
-				expected = STRAGGLER_HIDDEN;
-			assert_int_equal(result.ranks[i].ground, expected);
-		}
-		assert_int_equal(result.nr_groups, 0);
-		model_free(&result);
-		free(times);
-	}
-}
-
-/* One of three ranks is last each time, and of the other two one is later: by chance it could be either. */
-static void of_two_ranks_none_is_hidden(void **state)
-{
-	const struct model model = {.ranks = 3,
-				    .ranks_per_host = 3,
-				    .collectives = STEPS,
-				    .work_ms = 100,
-				    .noise_ms = 1,
-				    .plants = {{2, 2, 200, 0, 0, 0}, {1, 1, 20, 0, 0, 0}},
-				    .seed = 1};
-
-	(void)state;
-	struct model_result result = model_play(&model);
-
-	assert_int_equal(result.ranks[2].ground, STRAGGLER_FREQUENCY);
-	assert_int_equal(model_count_named(&result), 1);
-	model_free(&result);
-}
-
 /* Nine tests are made: of eight ranks, and of two parts. 1/8^6 is less than 0.0001 / 9, and 1/8^5 is more. */
 static void six_collectives_of_eight_ranks_are_the_least(void **state)
 {
@@ -599,21 +433,13 @@ int main(void)
 		cmocka_unit_test(each_rank_outside_of_a_group_waited_so_long),
 		cmocka_unit_test(a_single_late_rank_makes_no_late_host),
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),
-		cmocka_unit_test(checkpoints_of_a_rank_are_lumps),
 		cmocka_unit_test(of_three_ranks_one_may_be_late_from_the_middle_on),
-		cmocka_unit_test(lumps_of_one_of_two_ranks_are_enough),
-		cmocka_unit_test(lumps_are_told_by_their_cost),
-		cmocka_unit_test(lumps_before_the_costs_drop_are_one_test),
-		cmocka_unit_test(long_lumps_of_most_ranks_are_chance),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(one_stall_makes_no_host_of_a_rank_with_lumps),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
 		cmocka_unit_test(a_phase_of_a_rank_is_not_its_hosts),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
 		cmocka_unit_test(a_stall_of_a_host_is_the_hosts),
-		cmocka_unit_test(the_second_of_two_late_ranks_is_named_too),
-		cmocka_unit_test(each_late_rank_hides_the_next_one),
-		cmocka_unit_test(of_two_ranks_none_is_hidden),
 		cmocka_unit_test(six_collectives_of_eight_ranks_are_the_least),
 		cmocka_unit_test(of_equal_hosts_none_is_named),
 	};
