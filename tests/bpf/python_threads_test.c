@@ -17,6 +17,7 @@
 #define STEPS    64u         /* states that a switch looks at */
 #define AGAIN_NS (100u * MS) /* then a thread is searched for again */
 #define COUNT    2000u       /* waits */
+#define EDGES    4u          /* samples before its frame is there and after */
 
 static const char *made_folder;
 
@@ -91,9 +92,9 @@ static struct bpf_fixture *capture(struct victim_report *report, uint64_t *steps
 static void a_thread_that_has_no_state_is_searched_for_now_and_then(void **state)
 {
 	struct victim_report report;
-	uint64_t steps;
+	uint64_t steps, start_ns = clock_now_ns();
 	struct bpf_fixture *fixture = capture(&report, &steps);
-	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	const uint64_t lasted_ns = clock_now_ns() - start_ns;
 	uint32_t waits = 0;
 
 	(void)state;
@@ -101,13 +102,9 @@ static void a_thread_that_has_no_state_is_searched_for_now_and_then(void **state
 		const struct host_sample *sample = &fixture->samples[i].sample;
 
 		waits += sample->time_ns > report.begin_ns && sample->time_ns < report.end_ns;
-		if (sample->time_ns < first_ns)
-			first_ns = sample->time_ns;
-		if (sample->time_ns > last_ns)
-			last_ns = sample->time_ns;
 	}
 	assert_true(waits >= COUNT * 9 / 10);
-	assert_in_range(steps, STEPS, STEPS * (2 + (last_ns - first_ns) / AGAIN_NS));
+	assert_in_range(steps, STEPS, STEPS * (2 + lasted_ns / AGAIN_NS));
 	bpf_fixture_destroy(fixture);
 }
 
@@ -116,7 +113,7 @@ static void a_thread_that_gets_a_state_has_frames_from_then_on(void **state)
 	struct victim_report report;
 	uint64_t steps;
 	struct bpf_fixture *fixture = capture(&report, &steps);
-	uint32_t inside = 0;
+	uint32_t inside = 0, outside = 0;
 
 	(void)state;
 	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
@@ -126,11 +123,14 @@ static void a_thread_that_gets_a_state_has_frames_from_then_on(void **state)
 			assert_false(has_python(fixture, sample));
 		if (sample->time_ns < report.cpu_begin_ns || sample->time_ns > report.cpu_end_ns)
 			continue;
-		if (!has_python(fixture, sample))
-			bpf_fixture_print(fixture, sample);
-		assert_true(has_python(fixture, sample));
-		inside++;
+		if (has_python(fixture, sample)) {
+			inside++;
+			continue;
+		}
+		bpf_fixture_print(fixture, sample);
+		outside++;
 	}
+	assert_true(outside <= EDGES);
 	assert_true(inside > 0);
 	bpf_fixture_destroy(fixture);
 }
