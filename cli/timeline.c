@@ -14,6 +14,7 @@
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
+#include "cli/timeline_make_profile.h"
 #include "cli/timeline_show_steps.h"
 #include "options/option_line.h"
 #include "report/model/report_clocks.h"
@@ -28,6 +29,14 @@
 
 #define RANKS_MAX 65536u
 
+/* Those of steps (steps_writer.h), and a profile. */
+enum timeline_format {
+	TIMELINE_TABLE = STEPS_TABLE,
+	TIMELINE_CSV = STEPS_CSV,
+	TIMELINE_JSON = STEPS_JSON,
+	TIMELINE_PROFILE,
+};
+
 struct timeline {
 	const char *path; /* of the profile's store, as it is given; another one may be read */
 	bool lacks_some;  /* timelines of nodes are missing, which has been said */
@@ -37,7 +46,7 @@ struct timeline {
 	bool around_worst, shows_steps;
 	bool has_format;
 	const char *step_range;   /* NULL: steps are marked */
-	enum steps_format format; /* of steps */
+	enum timeline_format format;
 	uint8_t *ranks;           /* owns; NULL: all */
 };
 
@@ -91,10 +100,17 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (!timeline->output_path && !timeline->shows_steps && isatty(STDOUT_FILENO))
+	const bool makes_profile = timeline->format == TIMELINE_PROFILE;
+	if (!timeline->output_path && !timeline->shows_steps &&
+	    (makes_profile || isatty(STDOUT_FILENO)))
 		return option_line_lacks(table, "--output is missing");
-	if ((timeline->has_format || timeline->step_range) && !timeline->shows_steps)
-		return option_line_refuse(table, "--format and --step-range are of --steps");
+	if (makes_profile && timeline->shows_steps)
+		return option_line_refuse(table, "--steps is no profile: --format profile makes "
+						 "one of a time");
+	if (((timeline->has_format && !makes_profile) || timeline->step_range) &&
+	    !timeline->shows_steps)
+		return option_line_refuse(table, "--step-range, and --format but profile, are of "
+						 "--steps");
 	if (timeline->shows_steps && (timeline->step || timeline->around_worst))
 		return option_line_refuse(table, "--steps shows all steps, or those between --from "
 						 "and --to");
@@ -318,10 +334,32 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 			.output_path = timeline->output_path,
 			.request = request_of(timeline, &extent),
 			.range = timeline->step_range,
-			.format = timeline->format,
+			.format = (enum steps_format)timeline->format,
 			.first_ns = extent.first_ns,
 		},
 		source);
+}
+
+/* Makes the time a profile. Returns the exit status. */
+static int make_profile(const struct timeline *timeline, const char *store_path,
+			struct timeline_source *source)
+{
+	struct shown shown = {0};
+	struct extent *extent = &shown.extent;
+	int error = timeline_source_extent(source, &extent->first_ns, &extent->last_ns);
+
+	if (!error)
+		error = find_range(timeline, source, extent, &shown.request, &shown.choice);
+	if (error) {
+		explain(timeline, error, &shown.choice);
+		return EXIT_FAILED;
+	}
+	return timeline_make_profile(&(struct profile_slice){.store_path = store_path,
+							     .source = source,
+							     .request = &shown.request,
+							     .by_launch = shown.choice.is_step,
+							     .first_ns = extent->first_ns},
+				     timeline->output_path);
 }
 
 static int show(const struct timeline *timeline, const char *store_path,
@@ -343,10 +381,12 @@ static int show(const struct timeline *timeline, const char *store_path,
 		source = timeline_source_create(store_path, profile, clocks->map);
 		error = source ? 0 : -ENOMEM;
 	}
-	if (!error && !timeline->shows_steps)
+	if (!error && !timeline->shows_steps && timeline->format != TIMELINE_PROFILE)
 		error = read_events(timeline, store_path, source, &shown);
 	if (!error && timeline->shows_steps)
 		status = show_steps(timeline, store_path, source);
+	else if (!error && timeline->format == TIMELINE_PROFILE)
+		status = make_profile(timeline, store_path, source);
 	else if (error)
 		explain(timeline, error, &shown.choice);
 	else

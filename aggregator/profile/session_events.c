@@ -88,9 +88,15 @@ static int add_to_stream(struct timeline_table *timelines, struct roster_process
 }
 
 /* Only GPU work counts: a waiting host keeps no GPU busy. */
-static int add_to_timelines(struct collection *collection, struct roster_process *process,
-			    uint32_t id, const struct message_events *events,
-			    const struct gpu_record *record, bool is_nccl)
+static bool is_busy(const struct gpu_record *record)
+{
+	return record->kind <= RECORD_GPU_GRAPH && record->start_ns != 0 &&
+	       record->end_ns >= record->start_ns &&
+	       record->end_ns - record->start_ns <= CORRELATOR_DURATION_MAX_NS;
+}
+
+int session_events_busy(struct collection *collection, struct roster_process *process, uint32_t id,
+			const struct gpu_record *record, bool is_nccl)
 {
 	struct timeline_table *timelines = collection->timelines;
 	struct timeline_key stream = {
@@ -100,13 +106,11 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 		.context_id = record->context_id,
 		.stream_id = record->stream_id,
 	};
-	uint32_t store_device = roster_process_device(process, record->device_id);
+	const uint32_t store_device = roster_process_device(process, record->device_id);
 	struct timeline_key device = {
 		.level = TIMELINE_DEVICE, .process_id = ROSTER_WRITER, .device_id = store_device};
 
-	if (record->kind > RECORD_GPU_GRAPH || record->start_ns == 0 ||
-	    record->end_ns < record->start_ns ||
-	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
+	if (!is_busy(record))
 		return 0;
 	if (!store_device)
 		device = (struct timeline_key){.level = TIMELINE_ORDINAL,
@@ -115,12 +119,24 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 	int error = add_to_stream(timelines, process, &stream, record);
 	if (!error)
 		error = add_to_process(collection, id, record, is_nccl);
-	if (!error && store_device)
+	return error ? error
+		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
+}
+
+static int add_to_timelines(struct collection *collection, struct roster_process *process,
+			    uint32_t id, const struct message_events *events,
+			    const struct gpu_record *record, bool is_nccl)
+{
+	const uint32_t store_device = roster_process_device(process, record->device_id);
+	int error = 0;
+
+	if (!is_busy(record))
+		return 0;
+	if (store_device)
 		error = session_samples_work(collection, id, store_device, events, record);
 	if (!error)
 		error = session_samples_kernel(collection, id, record);
-	return error ? error
-		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
+	return error ? error : session_events_busy(collection, process, id, record, is_nccl);
 }
 
 static int apply_launches(const struct agent_session *session, struct correlator *correlator,

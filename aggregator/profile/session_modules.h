@@ -6,6 +6,7 @@
 
 struct catalog;
 struct collection;
+struct roster_process;
 
 /* This many streams of a process have a timeline of their own since the aggregator's start. The others share one. */
 #define SESSION_EVENTS_STREAMS_MAX 4096u
@@ -42,6 +43,11 @@ int session_samples_work(struct collection *collection, uint32_t process, uint32
  * (kept_log.h). 0 or -ENOMEM. */
 int session_samples_kernel(struct collection *collection, uint32_t process,
 			   const struct gpu_record *record);
+
+/* Adds a record of GPU work to the busy times of its stream, process and device. Records of other kinds, and with
+ * impossible times, do not count. is_nccl as above; id is the process's. 0 or -ENOMEM. */
+int session_events_busy(struct collection *collection, struct roster_process *process, uint32_t id,
+			const struct gpu_record *record, bool is_nccl);
 
 /* The store's id of SESSION_STRINGS_LEFT_OUT; 0: all texts had room. */
 uint32_t session_strings_left_out(const struct catalog *catalog);

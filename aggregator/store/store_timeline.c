@@ -35,3 +35,8 @@ int store_timeline_make(struct database *database, uint8_t id[static STORE_TIMEL
 		error = store_timeline_read(database, id, &known);
 	return error || known ? error : -EPROTO;
 }
+
+int store_timeline_forget(struct database *database)
+{
+	return database_execute(database, "DELETE FROM meta WHERE key = '" KEY "'");
+}

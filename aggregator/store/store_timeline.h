@@ -17,4 +17,11 @@ int store_timeline_read(struct database *database, uint8_t id[static STORE_TIMEL
 /* The same; a store without an id gets a random one. -EPROTO: it has another text there. */
 int store_timeline_make(struct database *database, uint8_t id[static STORE_TIMELINE_ID]);
 
+/* Removes the id. 0 or the database's error. */
+int store_timeline_forget(struct database *database);
+
+/* The key in `meta` of a store that is a part of another by time (timeline/slice/profile_slice.h): which part, in
+ * words. */
+#define STORE_TIMELINE_SLICE "slice"
+
 #endif

@@ -3,15 +3,15 @@
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
 	{"output", 'o', "FILE", OPTION_DAILY,
-	 "Write the timeline, for ui.perfetto.dev, or the steps into FILE, not to standard output "
-	 "(-)."},
+	 "Write the timeline, for ui.perfetto.dev, the steps, or the new profile into FILE."},
 	{"from", 0, "TIME", OPTION_DAILY, "Begin this long after the first event that was kept."},
 	{"to", 0, "TIME", OPTION_DAILY, "End this long after the first event that was kept."},
 	{"step", 0, "N", OPTION_DAILY, "Show the program's N-th flamegrid_step(), with the GPU work that it launched."},
 	{"around-worst", 0, NULL, OPTION_DAILY, "Show the slowest step; without steps the longest gap or wait."},
 	{"steps", 0, NULL, OPTION_DAILY, "Print what the steps of each rank consisted of, in place of a timeline."},
 	{"step-range", 0, "NAME", OPTION_DAILY, "Take the program's ranges of this name as its steps."},
-	{"format", 'f', "table|csv|json", OPTION_DAILY, "Print a row for each rank, or (csv) for each step, or all."},
+	{"format", 'f', "table|csv|json|profile", OPTION_DAILY,
+	 "Print steps: a row for each rank, or (csv) each step, or all; or make a new profile."},
 	{"ranks", 0, "LIST", OPTION_DAILY, "Show these ranks alone, such as 0,8-15."},
 	OPTION_ROW_HELP,
 	{0},

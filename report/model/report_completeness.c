@@ -467,9 +467,21 @@ static void write_absence(FILE *out, const struct judge *judge, const struct rep
 	fprintf(out, "NOTHING WAS RECORDED: %s", report_absence_line(&facts, line, sizeof(line)));
 }
 
+/* A part by time has no ledger of its own. */
+static enum report_state write_slice(FILE *out, const struct judge *judge)
+{
+	const bool is_damaged = profile_has_note(judge->profile, STORE_NOTE_DAMAGED);
+
+	fprintf(out, "a part of a profile, %s; what was lost is told by the whole%s",
+		judge->profile->slice, is_damaged ? "; INCOMPLETE: events were damaged" : "");
+	return is_damaged ? REPORT_INCOMPLETE : REPORT_COMPLETE;
+}
+
 static enum report_state write_verdict(FILE *out, const struct judge *judge,
 				       const struct report_tree *tree)
 {
+	if (judge->profile->slice)
+		return write_slice(out, judge);
 	bool is_stopped = judge->interrupted.count || judge->ended.count;
 	bool is_incomplete = write_faults(out, judge);
 

@@ -1,6 +1,7 @@
 #include "profile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,17 +29,17 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 
-static int load_title(struct database *database, char **title)
+/* key: a literal, in SQL's quotes */
+static int load_text(struct database *database, const char *key, char **loaded)
 {
-	char text[4096];
-	int error = database_query_text(database,
-					"SELECT CAST(value AS BLOB) FROM meta WHERE key = 'title'",
-					text, sizeof(text));
+	char text[4096], sql[128];
 
+	snprintf(sql, sizeof(sql), "SELECT CAST(value AS BLOB) FROM meta WHERE key = %s", key);
+	int error = database_query_text(database, sql, text, sizeof(text));
 	if (error || !*text)
 		return error;
-	*title = strdup(text);
-	return *title ? 0 : -ENOMEM;
+	*loaded = strdup(text);
+	return *loaded ? 0 : -ENOMEM;
 }
 
 /* One transaction makes totals, dictionaries and waiting records belong to the same moment. */
@@ -73,7 +74,9 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 	if (!error)
 		error = profile_collectives_splits(database, &profile->splits);
 	if (!error)
-		error = load_title(database, &profile->title);
+		error = load_text(database, "'title'", &profile->title);
+	if (!error)
+		error = load_text(database, "'" STORE_TIMELINE_SLICE "'", &profile->slice);
 	if (!error)
 		error = store_timeline_read(database, profile->timeline_id, &profile->has_timeline);
 	if (!error)
@@ -185,6 +188,7 @@ void profile_destroy(struct profile *profile)
 	fold_table_destroy(profile->idle);
 	collective_splits_fini(&profile->splits);
 	free(profile->title);
+	free(profile->slice);
 	free(profile->notes);
 	free(profile);
 }

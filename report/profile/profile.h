@@ -21,6 +21,7 @@ struct profile {
 	struct collection *collection;
 	struct profile_totals totals;
 	char *title;                     /* NULL: none */
+	char *slice; /* which part of another profile it is (profile_slice.h); NULL: none */
 	bool written;                    /* a process is writing it, so more may come */
 	uint64_t read_ns;                /* CLOCK_REALTIME, when it was loaded */
 	bool abandoned; /* no process is writing it, and the last writer did not close it */

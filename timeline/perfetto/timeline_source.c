@@ -150,6 +150,7 @@ static int take_work(struct timeline_source *source, const struct message_events
 			.stream_id = record->stream_id,
 			.name_id = record->name_id,
 			.correlation_id = record->correlation_id,
+			.capture_stack_id = record->capture_stack_id,
 			.window = record->window,
 			.kind = record->kind,
 			.copy_kind = record->copy_kind,

@@ -26,6 +26,7 @@ struct timeline_launch {
 struct timeline_work {
 	uint64_t start_ns, end_ns, bytes;
 	uint32_t process_id, device_id, context_id, stream_id, name_id, correlation_id;
+	uint32_t capture_stack_id; /* as in struct gpu_record */
 	uint16_t window;
 	uint8_t kind, copy_kind;
 	uint32_t launch; /* index of its launch; TIMELINE_SOURCE_NONE: that is not here */

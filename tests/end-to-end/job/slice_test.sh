@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# `timeline --format profile`: a time of a profile as one of its own. Adjacent parts have the whole's time and counts under each
+# stack, to the nanosecond; a step has what it launched; a part says that it is one, and never replaces what it is read from.
+. "$(dirname "$0")/../support/harness.sh"
+list=$(devices 2)
+slice() { local to=$1; shift; "$flamegrid" timeline "$@" --format profile -o "$scratch/$to" >"$scratch/out" 2>"$scratch/err"; }
+# sums WEIGHT PROFILE...: "stack sum" lines of all these profiles together.
+sums() {
+	local weight=$1 profile
+	shift
+	for profile in "$@"; do "$flamegrid" report "$profile" -f folded --weight "$weight" 2>/dev/null; done | awk '
+		{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n }
+		END { for (stack in sum) printf "%s %.0f\n", stack, sum[stack] }' | LC_ALL=C sort
+}
+
+FAKE_CUDA_DEVICES=2 RANK=3 "$flamegrid" run --timeline all -o "$scratch/p" --devices "$list" --node-name "host a" -- \
+	"$fake_launches" --devices 2 --streams 2 --threads 2 --launches 20000 --kernels 3 --copies 50 >/dev/null 2>"$scratch/err"
+same "run: status" $? 0
+total_ms=$("$flamegrid" timeline "$scratch/p" -o "$scratch/t" 2>&1 | sed -n 's/.*has events of \([0-9.]*\) s.*/\1/p' | awk '{ print int($1 * 1000) }')
+third=$((total_ms / 3 + 1))
+check "the first third" slice first "$scratch/p" --to ${third}ms
+check "the second" slice second "$scratch/p" --from ${third}ms --to $((2 * third))ms
+check "the rest" slice rest "$scratch/p" --from $((2 * third))ms
+for weight in time count bytes; do
+	sums $weight "$scratch/p" >"$scratch/want"
+	sums $weight "$scratch/first" "$scratch/second" "$scratch/rest" >"$scratch/have"
+	same_lines "three parts are the whole: $weight" "$scratch/have" "$scratch/want"
+done
+for part in first second rest; do
+	check "$part: has less than the whole" [ "$(total_ns "$scratch/$part")" -lt "$(total_ns "$scratch/p")" -a "$(total_ns "$scratch/$part")" -gt 0 ]
+	same "$part: host" "$(groups "$scratch/$part" host)" "host a"
+	same "$part: rank" "$(groups "$scratch/$part" rank)" "rank3"
+	check "$part: sound" "$flamegrid" report "$scratch/$part" --strict -o /dev/null
+done
+"$flamegrid" report "$scratch/second" -o /dev/null 2>"$scratch/err"
+contains "it says that it is a part" "$scratch/err" "a part of a profile, "
+contains "it says where the losses stand" "$scratch/err" "what was lost is told by the whole"
+same "it has no timeline" "$(ls "$scratch/second" | grep -c timeline)" 0
+same "nothing else stays" "$(ls "$scratch/second" | grep -c '\.new$')" 0
+
+# The whole time is the whole profile, but for what has no time.
+check "all of it" slice all "$scratch/p"
+for weight in time count; do
+	sums $weight "$scratch/p" >"$scratch/want"
+	sums $weight "$scratch/all" >"$scratch/have"
+	same_lines "all of it: $weight" "$scratch/have" "$scratch/want"
+done
+busy() { "$flamegrid" report "$1" -f json 2>/dev/null | grep -o '"busy_ns": *[0-9]*' | LC_ALL=C sort; }
+busy "$scratch/p" >"$scratch/want"
+busy "$scratch/all" >"$scratch/have"
+same_lines "all of it: busy time of devices, streams and processes" "$scratch/have" "$scratch/want"
+
+# ---- steps: what they launched, wherever it ran
+FAKE_CUDA_DEVICES=1 "$flamegrid" run --timeline all -o "$scratch/steps" --devices "$(devices 1)" -- "$BUILD/tests/api_program" training 23 \
+	>/dev/null 2>"$scratch/err"
+check "step 5" slice step5 "$scratch/steps" --step 5
+same "step 5: its kernel, and no other" "$("$flamegrid" report "$scratch/step5" -f folded --weight count 2>/dev/null | sed 's/.*]//')" "in_step_5 1"
+check "step 6" slice step6 "$scratch/steps" --step 6
+"$flamegrid" diff "$scratch/step5" "$scratch/step6" >"$scratch/out" 2>"$scratch/err"
+contains "two steps can be compared" "$scratch/out" "after   $scratch/step6"
+
+# ---- errors
+slice none "$scratch/p" --from 1h
+same "no such time: status" $? 1
+contains "no such time: said" "$scratch/err" "no GPU work of these ranks is in this time"
+same "no such time: nothing is left" "$(ls -d "$scratch"/none* 2>/dev/null)" ""
+before=$(total_ns "$scratch/p")
+slice p "$scratch/p" --to 1ms
+same "onto itself: status" $? 1
+contains "onto itself: said" "$scratch/err" "the profile itself"
+same "onto itself: it is as it was" "$(total_ns "$scratch/p")" "$before"
+slice again "$scratch/second" --to 1ms
+same "a part of a part: status" $? 1
+contains "a part of a part: said" "$scratch/err" "has no timeline"
+"$flamegrid" timeline "$scratch/p" --format profile >"$scratch/out" 2>"$scratch/err"
+same "no output: status" $? 2
+contains "no output: said" "$scratch/err" "--output is missing"
+"$flamegrid" timeline "$scratch/p" --steps --format profile -o "$scratch/x" >"$scratch/out" 2>"$scratch/err"
+same "steps are no profile: status" $? 2
+slice first "$scratch/p" --from ${third}ms --to $((2 * third))ms
+same "an earlier profile is moved, not lost" "$(total_ns "$scratch/first") $(total_ns "$scratch/first.2")" \
+	"$(total_ns "$scratch/second") $((before - $(total_ns "$scratch/second") - $(total_ns "$scratch/rest")))"
+
+# ---- damage is told by the part, too
+log=$(ls "$scratch"/p/profile.db.timeline/* | head -n 1)
+printf 'no block at all' >>"$log"
+slice damaged "$scratch/p"
+same "damaged: status" $? 3
+"$flamegrid" report "$scratch/damaged" --strict -o /dev/null 2>"$scratch/err"
+same "damaged: a strict report's status" $? 3
+contains "damaged: said" "$scratch/err" "INCOMPLETE: events were damaged"

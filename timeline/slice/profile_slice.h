@@ -1,0 +1,36 @@
+/* Writes the part of a profile that lies within a time as a profile of its own, which all verbs read. It has the GPU
+ * work that began within that time, each piece as a whole. So the sums of adjacent parts add up to those of both.
+ * Names, stacks, hosts, devices, processes, streams and clocks are there as well. What has no time of its own, or is
+ * not kept for each moment, is not: samples, memory, calls of CUDA and of NCCL, launch configurations, losses. Used by
+ * one thread. */
+#ifndef PROFILE_SLICE_H
+#define PROFILE_SLICE_H
+
+#include "timeline/perfetto/timeline_source.h"
+
+/* How far behind a launch its GPU work is looked for, and the other way round. */
+#define PROFILE_SLICE_REACH_NS 10000000000u
+
+struct profile_slice {
+	const char *store_path; /* that source reads */
+	struct timeline_source *source;
+	/* the time, on the source's common clock, and the ranks */
+	const struct timeline_request *request;
+	/* the time is that of launches, as a step's is: GPU work belongs to it if its launch does */
+	bool by_launch;
+	uint64_t first_ns; /* where the whole's events begin, for words */
+};
+
+struct profile_slice_counts {
+	uint64_t nr_work;       /* pieces of GPU work, and waits, in the part */
+	uint64_t nr_launchless; /* those of them whose launch was not kept: they have no stack */
+	struct timeline_counts read;
+};
+
+/* output_path: the new store, which must not be there, nor output_path with ".new". 0; -EEXIST; -ENODATA: no GPU work
+ * is in this time; -EPROTO: the store was written by an earlier version; errors of timeline_source_read(); other
+ * -errno. On error no file is left, and *error is NULL, or one line that the caller owns. */
+int profile_slice_write(const struct profile_slice *slice, const char *output_path,
+			struct profile_slice_counts *counts, char **error);
+
+#endif

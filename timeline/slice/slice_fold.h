@@ -1,0 +1,21 @@
+/* Folds the events of a part of a profile into a collection that has the profile's names, as the aggregator has folded
+ * them: totals, busy times and counts of each process. Part of the slice; one thread. */
+#ifndef SLICE_FOLD_H
+#define SLICE_FOLD_H
+
+#include "aggregator/profile/collection.h"
+#include "timeline/perfetto/timeline_events.h"
+
+struct slice_fold {
+	uint64_t from_ns, to_ns;
+	bool by_launch;         /* the time is that of launches: GPU work belongs to it if its launch does */
+	uint64_t nr_work;       /* pieces of GPU work, and waits, that were folded */
+	uint64_t nr_launchless; /* those of them whose launch was not kept */
+};
+
+/* events: all that may belong to the part. Events of processes that the collection lacks are left out, as the source
+ * has counted them. 0 or -ENOMEM. */
+int slice_fold_add(struct slice_fold *fold, struct collection *collection,
+		   const struct timeline_events *events);
+
+#endif
