@@ -22,19 +22,20 @@
 #include "report/profile/profile_collectives.h"
 #include "report/profile/whole_profile.h"
 #include "timeline/log/event_format.h"
-#include "timeline/perfetto/perfetto_writer.h"
 #include "timeline/perfetto/timeline_calls.h"
 #include "timeline/perfetto/timeline_choice.h"
 #include "timeline/perfetto/timeline_events.h"
+#include "timeline/perfetto/trace_writer.h"
 
 #define RANKS_MAX 65536u
 
-/* Those of steps (steps_writer.h), and a profile. */
+/* Those of steps (steps_writer.h), a profile, and a trace in Chrome's format. */
 enum timeline_format {
 	TIMELINE_TABLE = STEPS_TABLE,
 	TIMELINE_CSV = STEPS_CSV,
 	TIMELINE_JSON = STEPS_JSON,
 	TIMELINE_PROFILE,
+	TIMELINE_CHROME,
 };
 
 struct timeline {
@@ -45,9 +46,9 @@ struct timeline {
 	uint32_t step;           /* 0: none */
 	bool around_worst, shows_steps;
 	bool has_format;
-	const char *step_range;   /* NULL: steps are marked */
+	const char *step_range; /* NULL: steps are marked */
 	enum timeline_format format;
-	uint8_t *ranks;           /* owns; NULL: all */
+	uint8_t *ranks; /* owns; NULL: all */
 };
 
 /* "0,8-15" */
@@ -101,16 +102,15 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	const bool makes_profile = timeline->format == TIMELINE_PROFILE;
+	const bool is_of_steps = timeline->has_format && timeline->format <= TIMELINE_JSON;
 	if (!timeline->output_path && !timeline->shows_steps &&
 	    (makes_profile || isatty(STDOUT_FILENO)))
 		return option_line_lacks(table, "--output is missing");
-	if (makes_profile && timeline->shows_steps)
-		return option_line_refuse(table, "--steps is no profile: --format profile makes "
-						 "one of a time");
-	if (((timeline->has_format && !makes_profile) || timeline->step_range) &&
-	    !timeline->shows_steps)
-		return option_line_refuse(table, "--step-range, and --format but profile, are of "
-						 "--steps");
+	if (timeline->has_format && !is_of_steps && timeline->shows_steps)
+		return option_line_refuse(table, "--steps has the formats table, csv and json");
+	if ((is_of_steps || timeline->step_range) && !timeline->shows_steps)
+		return option_line_refuse(table, "--step-range, and --format table, csv and json, "
+						 "are of --steps");
 	if (timeline->shows_steps && (timeline->step || timeline->around_worst))
 		return option_line_refuse(table, "--steps shows all steps, or those between --from "
 						 "and --to");
@@ -142,7 +142,7 @@ static const char *name_of(const char *path)
 }
 
 static void say_result(const struct timeline *timeline, const struct shown *shown,
-		       const struct perfetto_counts *counts, long size)
+		       const struct trace_counts *counts, long size)
 {
 	const struct timeline_events *events = &shown->events;
 	const struct event_sums *log = &events->counts.log;
@@ -195,14 +195,17 @@ static int open_output(const char *path, struct output_file *file)
 static int write_file(const struct timeline *timeline, const struct profile *profile,
 		      const struct report_clocks *clocks, const struct shown *shown)
 {
-	struct perfetto_counts counts = {0};
+	struct trace_counts counts = {0};
 	struct output_file file;
 	long size = 0;
 	int error = open_output(timeline->output_path, &file);
 
 	if (!error) {
-		error = perfetto_writer_write(file.stream, profile, clocks, &shown->events,
-					      &shown->calls, &counts);
+		error = trace_writer_write(file.stream,
+					   timeline->format == TIMELINE_CHROME
+						   ? TRACE_WRITER_CHROME
+						   : TRACE_WRITER_PERFETTO,
+					   profile, clocks, &shown->events, &shown->calls, &counts);
 		size = ftell(file.stream);
 		error = output_file_close(&file, error);
 	}

@@ -29,7 +29,8 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 	char store[PATH_MAX], *error = NULL;
 
 	if (reads_its_output(slice->store_path, output_path)) {
-		log_error("%s: the profile itself, which a part of it must not replace", output_path);
+		log_error("%s: the profile itself, which a part of it must not replace",
+			  output_path);
 		return EXIT_FAILED;
 	}
 	int result = output_dir_open(&output, output_path);

@@ -40,10 +40,10 @@ static int by_time(const void *a, const void *b)
 	const struct timeline_point *left = a, *right = b;
 	int order = COMPARE(left->time_ns, right->time_ns);
 
-	order = order ? order : COMPARE(left->type != PERFETTO_END, right->type != PERFETTO_END);
+	order = order ? order : COMPARE(left->type != TRACE_END, right->type != TRACE_END);
 	order = order ? order : COMPARE(left->kind, right->kind);
 	/* Ranges that begin or end together nest. */
-	if (!order && left->type == PERFETTO_END && left->kind == TIMELINE_RANGE)
+	if (!order && left->type == TRACE_END && left->kind == TIMELINE_RANGE)
 		return COMPARE(right->event, left->event);
 	return order ? order : COMPARE(left->event, right->event);
 }
@@ -113,10 +113,10 @@ static int find_lane(struct timeline_lanes *lanes, const struct item *item, uint
 }
 
 static void add_point(struct timeline_lanes *lanes, const struct item *item, uint32_t lane,
-		      enum perfetto_type type)
+		      enum trace_type type)
 {
 	lanes->points[lanes->nr_points++] = (struct timeline_point){
-		.time_ns = type == PERFETTO_END ? item->end_ns : item->start_ns,
+		.time_ns = type == TRACE_END ? item->end_ns : item->start_ns,
 		.lane = lane,
 		.event = item->event,
 		.type = type,
@@ -133,11 +133,11 @@ static int add_items(struct timeline_lanes *lanes, const struct item *items, uin
 		if (find_lane(lanes, &items[i], &first, &lane))
 			return -ENOMEM;
 		if (items[i].start_ns == items[i].end_ns) {
-			add_point(lanes, &items[i], lane, PERFETTO_INSTANT);
+			add_point(lanes, &items[i], lane, TRACE_INSTANT);
 			continue;
 		}
-		add_point(lanes, &items[i], lane, PERFETTO_BEGIN);
-		add_point(lanes, &items[i], lane, PERFETTO_END);
+		add_point(lanes, &items[i], lane, TRACE_BEGIN);
+		add_point(lanes, &items[i], lane, TRACE_END);
 	}
 	return 0;
 }
@@ -157,12 +157,12 @@ static int add_ranges(struct timeline_lanes *lanes, const struct timeline_ranges
 			lanes->lanes[lanes->nr_lanes++] = lane;
 		}
 		point.lane = lanes->nr_lanes - 1;
-		point.type = range->begin_ns < range->end_ns ? PERFETTO_BEGIN : PERFETTO_INSTANT;
+		point.type = range->begin_ns < range->end_ns ? TRACE_BEGIN : TRACE_INSTANT;
 		lanes->points[lanes->nr_points++] = point;
-		if (point.type == PERFETTO_INSTANT)
+		if (point.type == TRACE_INSTANT)
 			continue;
 		point.time_ns = range->end_ns;
-		point.type = PERFETTO_END;
+		point.type = TRACE_END;
 		lanes->points[lanes->nr_points++] = point;
 	}
 	return 0;
@@ -192,7 +192,7 @@ static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *bu
 	for (uint32_t i = 0; i < busy->nr_idle; i++) {
 		struct timeline_point point = {.time_ns = busy->idle[i].begin_ns,
 					       .event = i,
-					       .type = PERFETTO_BEGIN,
+					       .type = TRACE_BEGIN,
 					       .kind = TIMELINE_IDLE_TIME};
 
 		if (device_lane(lanes, TIMELINE_IDLE, busy->idle[i].device_id, &lane))
@@ -200,7 +200,7 @@ static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *bu
 		point.lane = lane;
 		lanes->points[lanes->nr_points++] = point;
 		point.time_ns = busy->idle[i].end_ns;
-		point.type = PERFETTO_END;
+		point.type = TRACE_END;
 		lanes->points[lanes->nr_points++] = point;
 	}
 	for (uint32_t i = 0; i < busy->nr_loads; i++) {
@@ -210,7 +210,7 @@ static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *bu
 			(struct timeline_point){.time_ns = busy->loads[i].time_ns,
 						.lane = lane,
 						.event = i,
-						.type = PERFETTO_COUNTER,
+						.type = TRACE_COUNTER,
 						.kind = TIMELINE_BUSY_TIME};
 	}
 	return 0;

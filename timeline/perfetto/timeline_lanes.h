@@ -4,11 +4,11 @@
 #ifndef TIMELINE_LANES_H
 #define TIMELINE_LANES_H
 
-#include "perfetto_packet.h"
 #include "timeline_busy.h"
 #include "timeline_calls.h"
 #include "timeline_events.h"
 #include "timeline_ranges.h"
+#include "trace_stream.h"
 
 struct timeline_lane {
 	/* of a stream: its device, context and stream; of a device: that and 0; of a thread: tid and 0; of waits of no
@@ -30,7 +30,7 @@ struct timeline_lane {
 struct timeline_point { /* the begin or end of an event */
 	uint64_t time_ns;
 	uint32_t lane, event; /* event: an index of what kind names */
-	enum perfetto_type type;
+	enum trace_type type;
 	enum timeline_point_kind {
 		TIMELINE_WORK,
 		TIMELINE_LAUNCH,

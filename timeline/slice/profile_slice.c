@@ -58,10 +58,11 @@ static int copy(const char *store_path, const char *path, char **error)
 		return status;
 	status = database_query_number(whole, "PRAGMA user_version", &version);
 	if (!status && version != STORE_SCHEMA_VERSION)
-		status = error_text_set(error, -EPROTO,
-					"%s: an earlier version wrote it: `flamegrid merge` makes a "
-					"profile of this version",
-					store_path);
+		status =
+			error_text_set(error, -EPROTO,
+				       "%s: an earlier version wrote it: `flamegrid merge` makes a "
+				       "profile of this version",
+				       store_path);
 	else if (!status)
 		status = database_copy(whole, path, UINT64_MAX);
 	if (status && !*error)
@@ -74,9 +75,8 @@ static int copy(const char *store_path, const char *path, char **error)
 static int set_words(struct database *database, const struct profile_slice *slice,
 		     const struct timeline_events *events)
 {
-	const uint64_t from_ns = slice->request->from_ns > slice->first_ns
-					 ? slice->request->from_ns
-					 : slice->first_ns;
+	const uint64_t from_ns = slice->request->from_ns > slice->first_ns ? slice->request->from_ns
+									   : slice->first_ns;
 	uint64_t to_ns = slice->request->to_ns;
 	struct statement *statement;
 	char text[128];
@@ -177,7 +177,8 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 		return status;
 	status = fill(database, slice, events, counts);
 	if (!status && counts->nr_work == 0)
-		status = error_text_set(error, -ENODATA, "no GPU work of these ranks is in this time");
+		status = error_text_set(error, -ENODATA,
+					"no GPU work of these ranks is in this time");
 	else if (!status)
 		status = database_copy(database, output_path, UINT64_MAX);
 	if (status && !*error)

@@ -48,7 +48,7 @@ static struct gpu_record record_of(const struct timeline_work *work)
 }
 
 static int add_total(struct collection *collection, const struct timeline_work *work,
-		const struct timeline_launch *launch)
+		     const struct timeline_launch *launch)
 {
 	const struct fold_key key = {
 		.process_id = work->process_id,

@@ -8,7 +8,7 @@
 
 struct slice_fold {
 	uint64_t from_ns, to_ns;
-	bool by_launch;         /* the time is that of launches: GPU work belongs to it if its launch does */
+	bool by_launch; /* the time is that of launches: GPU work belongs to it if its launch does */
 	uint64_t nr_work;       /* pieces of GPU work, and waits, that were folded */
 	uint64_t nr_launchless; /* those of them whose launch was not kept */
 };

@@ -23,6 +23,15 @@ contains "tracks" "$scratch/out" "paths host/rank/GPU/idle host/rank/GPU/stream 
 check "busy time and idle time of both GPUs: a recount's" [ "$(word busy 2)" -gt 100 ]
 same "its sum is the profile's" "$(word work 4)" "$("$flamegrid" report "$scratch/p" --unit ns -f folded 2>/dev/null | sum_folded)"
 
+# ---- Chrome's format has the same
+check "chrome: written" "$flamegrid" timeline "$scratch/p" -f chrome -o "$scratch/t.json" 2>"$scratch/err"
+python3 "$readers/read_chrome.py" "$scratch/t.json" "$scratch/t.perfetto" >"$scratch/chrome" 2>&1 || not_ok "chrome: $(tail -n 1 "$scratch/chrome")"
+same "chrome: each slice and instant is there" "$(awk '$1 == "slices" { print ($2 > 0) }' "$scratch/chrome")" 1
+same "chrome: a flow for each launch" "$(awk '$1 == "flows" { print $2 }' "$scratch/chrome")" "$(word flows 2)"
+same "chrome: one process" "$(awk '$1 == "processes" { print $2 }' "$scratch/chrome")" 1
+"$flamegrid" timeline "$scratch/p" --steps -f chrome -o "$scratch/x" 2>"$scratch/err"
+same "chrome: steps are no trace" $? 2
+
 # ---- a file that cannot be written: what was there stays, and a device is none of ours to remove
 echo mine >"$scratch/kept"
 mkdir "$scratch/dev"

@@ -1,10 +1,12 @@
-#include "perfetto_writer.h"
+#include "trace_writer.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chrome_stream.h"
+#include "perfetto_stream.h"
 #include "timeline_lanes.h"
 
 #include "aggregator/profile/catalog.h"
@@ -35,7 +37,7 @@ struct writer {
 	const struct timeline_calls *calls;
 	struct report_names *names; /* owns, as all below */
 	struct report_paths *paths;
-	struct perfetto_stream stream;
+	struct trace_stream *stream;
 	struct marks texts, frames, stacks;
 	uint32_t *kernels; /* by string: its text + 1; 0: not made yet */
 	struct gpu *gpus;
@@ -44,7 +46,7 @@ struct writer {
 	uint32_t *lanes;               /* of the process: their tracks */
 	struct timeline_ranges ranges; /* of the process */
 	struct timeline_busy busy;     /* of the process */
-	struct perfetto_counts counts;
+	struct trace_counts counts;
 	uint32_t nr_tracks;
 	uint64_t chain[REPORT_DEPTH_MAX];
 };
@@ -59,9 +61,9 @@ static int mark(struct writer *writer, struct marks *marks, uint32_t id)
 
 	if (error)
 		return error;
-	if (marks->marks[id] == writer->stream.sequence)
+	if (marks->marks[id] == writer->stream->sequence)
 		return 0;
-	marks->marks[id] = writer->stream.sequence;
+	marks->marks[id] = writer->stream->sequence;
 	return 1;
 }
 
@@ -72,7 +74,8 @@ static int intern_name(struct writer *writer, uint32_t text, uint32_t *id)
 
 	*id = text + 1;
 	if (is_new > 0)
-		perfetto_stream_name(&writer->stream, *id, report_names_get(writer->names, text));
+		writer->stream->format->name(writer->stream, *id,
+					     report_names_get(writer->names, text));
 	return is_new < 0 ? is_new : 0;
 }
 
@@ -133,8 +136,8 @@ static int intern_stack(struct writer *writer, uint32_t node)
 		if (is_new < 0)
 			return is_new;
 		if (is_new)
-			perfetto_stream_frame(&writer->stream, text + 1,
-					      report_names_get(writer->names, text));
+			writer->stream->format->frame(writer->stream, text + 1,
+						      report_names_get(writer->names, text));
 		writer->chain[--at] = text + 1;
 		nr++;
 	}
@@ -143,7 +146,7 @@ static int intern_stack(struct writer *writer, uint32_t node)
 
 /* The innermost function of a launch's stack is the one of CUDA that was called. */
 static int fill_launch(struct writer *writer, const struct timeline_launch *launch,
-		       struct perfetto_event *event)
+		       struct trace_event *event)
 {
 	const struct catalog_size size = catalog_size(writer->profile->collection->catalog);
 	const struct fold_key key = {.process_id = launch->process_id,
@@ -171,14 +174,14 @@ static int fill_launch(struct writer *writer, const struct timeline_launch *laun
 	if (nr < 0)
 		return nr;
 	if (is_new)
-		perfetto_stream_stack(&writer->stream, node, writer->chain + REPORT_DEPTH_MAX - nr,
-				      (uint32_t)nr);
+		writer->stream->format->stack(writer->stream, node,
+					      writer->chain + REPORT_DEPTH_MAX - nr, (uint32_t)nr);
 	return intern_name(writer, report_paths_node(writer->paths, node)->name, &event->name);
 }
 
 /* "all_reduce of 4194304 bytes" */
 static int fill_call(struct writer *writer, const struct timeline_call *call,
-		     struct perfetto_event *event)
+		     struct trace_event *event)
 {
 	char label[128];
 	uint32_t text;
@@ -195,9 +198,12 @@ static int fill_call(struct writer *writer, const struct timeline_call *call,
 
 /* ---- tracks */
 
-static uint32_t add_track(struct writer *writer, uint32_t parent, const char *name)
+static uint32_t add_track(struct writer *writer, enum trace_level level, uint32_t parent,
+			  const char *name, const char *unit)
 {
-	perfetto_stream_track(&writer->stream, ++writer->nr_tracks, parent, name);
+	writer->stream->format->track(
+		writer->stream,
+		&(struct trace_track){++writer->nr_tracks, parent, level, name, unit});
 	return writer->nr_tracks;
 }
 
@@ -225,7 +231,7 @@ static uint32_t find_host(struct writer *writer, uint32_t id)
 
 	if (!writer->hosts[id - 1]) {
 		name_host(writer, id, label);
-		writer->hosts[id - 1] = add_track(writer, 0, label);
+		writer->hosts[id - 1] = add_track(writer, TRACE_HOST, 0, label, NULL);
 	}
 	return writer->hosts[id - 1];
 }
@@ -239,7 +245,8 @@ static uint32_t add_rank(struct writer *writer, uint32_t process_id)
 	if (process->rank >= 0)
 		snprintf(rank, sizeof(rank), "rank %" PRId32 ", ", process->rank);
 	snprintf(label, sizeof(label), "%sprocess %" PRIu32, rank, process->identity.pid);
-	return add_track(writer, find_host(writer, process->identity.host), label);
+	return add_track(writer, TRACE_PROCESS, find_host(writer, process->identity.host), label,
+			 NULL);
 }
 
 static uint32_t add_gpu(struct writer *writer, uint32_t process_id, uint32_t ordinal,
@@ -255,17 +262,15 @@ static uint32_t add_gpu(struct writer *writer, uint32_t process_id, uint32_t ord
 	else
 		snprintf(label, sizeof(label), "GPU ? (device %" PRIu32 " of the process)",
 			 ordinal);
-	return add_track(writer, rank_track, label);
+	return add_track(writer, TRACE_GPU, rank_track, label, NULL);
 }
 
 static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane, uint32_t parent)
 {
 	char label[LABEL_SIZE], more[32] = "";
 
-	if (lane->kind == TIMELINE_LOAD) {
-		perfetto_stream_counter(&writer->stream, ++writer->nr_tracks, parent, "busy", "%");
-		return writer->nr_tracks;
-	}
+	if (lane->kind == TIMELINE_LOAD)
+		return add_track(writer, TRACE_LANE, parent, "busy", "%");
 	if (lane->number)
 		snprintf(more, sizeof(more), " (%" PRIu32 ")", lane->number + 1);
 	if (lane->kind == TIMELINE_STREAM)
@@ -282,7 +287,7 @@ static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane
 		snprintf(label, sizeof(label), "thread %" PRIu32 "%s", lane->ids[0], more);
 	else
 		snprintf(label, sizeof(label), "waits%s", more);
-	return add_track(writer, parent, label);
+	return add_track(writer, TRACE_LANE, parent, label, NULL);
 }
 
 /* Finds the track of a process's GPU; tracks of another rank do not count. 0: no memory. */
@@ -324,7 +329,7 @@ static int add_lanes(struct writer *writer, uint32_t process_id, const struct ti
 /* ---- events */
 
 static int fill_work(struct writer *writer, const struct timeline_work *work,
-		     struct perfetto_event *event)
+		     struct trace_event *event)
 {
 	if (work->launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC)
 		event->flows[0] = writer->events->launches[work->launch].flow;
@@ -332,7 +337,7 @@ static int fill_work(struct writer *writer, const struct timeline_work *work,
 	return find_work_name(writer, work, &event->name);
 }
 
-static int fill_idle(struct writer *writer, struct perfetto_event *event)
+static int fill_idle(struct writer *writer, struct trace_event *event)
 {
 	uint32_t text;
 	int error = report_names_text(writer->names, "idle", &text);
@@ -342,7 +347,7 @@ static int fill_idle(struct writer *writer, struct perfetto_event *event)
 
 /* Fills in what begins at the point. */
 static int fill_point(struct writer *writer, const struct timeline_point *point,
-		      struct perfetto_event *event)
+		      struct trace_event *event)
 {
 	const uint32_t i = point->event;
 
@@ -367,26 +372,28 @@ static int fill_point(struct writer *writer, const struct timeline_point *point,
 
 static int write_point(struct writer *writer, const struct timeline_point *point)
 {
-	struct perfetto_event event = {.time_ns = point->time_ns,
-				       .type = point->type,
-				       .track = writer->lanes[point->lane]};
-	int error = point->type == PERFETTO_END ? 0 : fill_point(writer, point, &event);
+	struct trace_event event = {.time_ns = point->time_ns,
+				    .type = point->type,
+				    .track = writer->lanes[point->lane]};
+	int error = point->type == TRACE_END ? 0 : fill_point(writer, point, &event);
 
 	if (!error)
-		perfetto_stream_event(&writer->stream, &event);
-	return error || !writer->stream.failed ? error : -ENOMEM;
+		writer->stream->format->event(writer->stream, &event);
+	return error || !writer->stream->failed ? error : -ENOMEM;
 }
 
 static int write_process(struct writer *writer, uint32_t process_id,
 			 const struct timeline_lanes *lanes)
 {
-	perfetto_stream_begin(&writer->stream, writer->stream.sequence + 1,
-			      lanes->points[0].time_ns);
+	writer->stream->sequence++;
+	writer->stream->format->begin(writer->stream, lanes->points[0].time_ns);
 	int error = add_lanes(writer, process_id, lanes);
 
 	for (uint32_t i = 0; i < lanes->nr_points && !error; i++)
 		error = write_point(writer, &lanes->points[i]);
-	return error ? error : ferror(writer->stream.out) ? text_file_flush(writer->stream.out) : 0;
+	return error                         ? error
+	       : ferror(writer->stream->out) ? text_file_flush(writer->stream->out)
+					     : 0;
 }
 
 /* Finds the next process's part, which begins at the ends of the last one's. false: there is none. */
@@ -477,7 +484,8 @@ static void fini(struct writer *writer)
 {
 	report_paths_destroy(writer->paths);
 	report_names_destroy(writer->names);
-	perfetto_stream_fini(&writer->stream);
+	if (writer->stream)
+		writer->stream->format->destroy(writer->stream);
 	free(writer->texts.marks);
 	free(writer->frames.marks);
 	free(writer->stacks.marks);
@@ -488,22 +496,23 @@ static void fini(struct writer *writer)
 	free(writer);
 }
 
-int perfetto_writer_write(FILE *out, const struct profile *profile,
-			  const struct report_clocks *clocks, const struct timeline_events *events,
-			  const struct timeline_calls *calls, struct perfetto_counts *counts)
+int trace_writer_write(FILE *out, enum trace_writer_format format, const struct profile *profile,
+		       const struct report_clocks *clocks, const struct timeline_events *events,
+		       const struct timeline_calls *calls, struct trace_counts *counts)
 {
 	const struct collection *collection = profile->collection;
 	struct writer *writer = calloc(1, sizeof(*writer));
 	int error = -ENOMEM;
 
-	*counts = (struct perfetto_counts){0};
+	*counts = (struct trace_counts){0};
 	if (!writer)
 		return error;
 	writer->profile = profile;
 	writer->clocks = clocks;
 	writer->events = events;
 	writer->calls = calls;
-	writer->stream.out = out;
+	writer->stream = format == TRACE_WRITER_CHROME ? chrome_stream_create(out)
+						       : perfetto_stream_create(out);
 	writer->names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON);
 	if (writer->names)
 		writer->paths = report_paths_create(collection->catalog, writer->names,
@@ -512,10 +521,12 @@ int perfetto_writer_write(FILE *out, const struct profile *profile,
 		calloc(catalog_size(collection->catalog).strings + 1ull, sizeof(*writer->kernels));
 	writer->hosts =
 		calloc(roster_size(collection->roster).hosts + 1ull, sizeof(*writer->hosts));
-	if (writer->paths && writer->kernels && writer->hosts)
+	if (writer->stream && writer->paths && writer->kernels && writer->hosts)
 		error = write_processes(writer);
-	if (!error)
-		error = text_file_flush(out);
+	if (!error) {
+		writer->stream->format->end(writer->stream);
+		error = writer->stream->failed ? -ENOMEM : text_file_flush(out);
+	}
 	*counts = writer->counts;
 	fini(writer);
 	return error;

@@ -1,5 +1,5 @@
-/* Writes a Perfetto trace of a timeline: a track for each host, below it each rank, below that its GPUs with their
- * streams, and its threads.
+/* Writes a trace of a timeline, for Perfetto or in Chrome's format: a track for each host, below it each rank, below
+ * that its GPUs with their streams, and its threads.
  *   - A kernel, copy, memset or graph is a slice on its stream; a wait that the profile has is one on its thread.
  *   - A launch is an instant on its thread, with its stack, because no record says when the call returned. It is named
  *     after the function of CUDA that was called. A flow leads from it to its GPU work.
@@ -8,8 +8,8 @@
  *     collective and their kernels on all ranks.
  *   - A GPU has a counter of the share of time that it was busy with work of the rank, and slices of idle time.
  *   - A host's name says how far its clock may be off. */
-#ifndef PERFETTO_WRITER_H
-#define PERFETTO_WRITER_H
+#ifndef TRACE_WRITER_H
+#define TRACE_WRITER_H
 
 #include <stdio.h>
 
@@ -19,15 +19,17 @@
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
 
-struct perfetto_counts { /* of what was written beside the events and calls */
+enum trace_writer_format { TRACE_WRITER_PERFETTO, TRACE_WRITER_CHROME };
+
+struct trace_counts {    /* of what was written beside the events and calls */
 	uint64_t ranges; /* and steps */
 	uint64_t idle;   /* stretches of idle time */
 	uint64_t loads;  /* values of counters */
 };
 
 /* Sorts events->marks of each process by thread. 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
-int perfetto_writer_write(FILE *out, const struct profile *profile,
-			  const struct report_clocks *clocks, const struct timeline_events *events,
-			  const struct timeline_calls *calls, struct perfetto_counts *counts);
+int trace_writer_write(FILE *out, enum trace_writer_format format, const struct profile *profile,
+		       const struct report_clocks *clocks, const struct timeline_events *events,
+		       const struct timeline_calls *calls, struct trace_counts *counts);
 
 #endif
