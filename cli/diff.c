@@ -16,6 +16,7 @@
 #include "report/compare/run_step.h"
 #include "report/compare/run_work.h"
 #include "report/model/report_summary.h"
+#include "report/names/class_list.h"
 #include "report/names/clean_text.h"
 #include "report/view/report_subject.h"
 
@@ -327,6 +328,17 @@ static int compare_profiles(struct diff *diff)
 
 /* ---- the whole */
 
+static int read_classes(void)
+{
+	char *error;
+	int result = class_list_read(&error);
+
+	if (result < 0)
+		log_error("%s", error ? error : "out of memory");
+	free(error);
+	return result;
+}
+
 static int open_view(struct diff *diff, int side)
 {
 	char *error;
@@ -415,7 +427,8 @@ int verb_diff(const char *program, int argc, char **argv)
 	diff->names.lines = REPORT_LINES_OFF;
 	int status = parse(diff, argc, argv);
 	if (status == OPTION_LINE_GO) {
-		if (!diff->is_of_ranks)
+		result = read_classes();
+		if (result == 0 && !diff->is_of_ranks)
 			result = open_view(diff, 0);
 		if (result == 0)
 			result = open_view(diff, 1);

@@ -20,6 +20,7 @@
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
 #include "report/model/report_summary.h"
+#include "report/names/class_list.h"
 #include "report/names/text_line.h"
 #include "report/profile/whole_profile.h"
 #include "report/topology/straggler_switches.h"
@@ -490,6 +491,11 @@ int verb_report(const char *program, int argc, char **argv)
 	(void)program;
 	if (status != OPTION_LINE_GO)
 		return status;
+	if (class_list_read(&error) < 0) {
+		log_error("%s", error ? error : "out of memory");
+		free(error);
+		return EXIT_FAILED;
+	}
 	if (report.files)
 		return write_files(&report);
 	if (report.opens)

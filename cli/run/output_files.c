@@ -20,6 +20,7 @@
 #include "proto/ledger.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
+#include "report/names/class_list.h"
 #include "report/view/report_subject.h"
 #include "report/writers/text_table.h"
 
@@ -50,8 +51,7 @@ static int write_file(const struct output_dir *output, const char *name,
 	if (result == 0)
 		result = output_file_open(&file, path, OUTPUT_FILE_REPLACES, mode_of_store(output));
 	if (result == 0)
-		result = output_file_close(&file,
-					   report_subject_write(view, file.stream, request));
+		result = output_file_close(&file, report_subject_write(view, file.stream, request));
 	return result < 0 ? error_text_set(error, result, "%s/%s: %s", output->path, name,
 					   strerror(-result))
 			  : 0;
@@ -208,6 +208,17 @@ static enum log_level level_of(const struct report_tree *tree, bool is_empty)
 									  : LOG_LEVEL_NOTICE;
 }
 
+/* A list that cannot be used stops no profile. */
+static void read_classes(void)
+{
+	char *error;
+
+	if (class_list_read(&error) < 0)
+		log_warning("%s; the page has the built-in classes",
+			    error ? error : "out of memory");
+	free(error);
+}
+
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       bool *empty, char **summary, char **error)
 {
@@ -220,6 +231,7 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	*summary = *error = NULL;
 	if (result < 0)
 		return result;
+	read_classes();
 	report_subject_bound(&folded, &bounded);
 	result = report_view_open(&view, store_path, &bounded, error);
 	if (result < 0) {

@@ -1,15 +1,23 @@
 #include "kernel_class.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* The first pattern that fits decides: add yours in front of what is wider. */
+#include "base/error_text.h"
+
+#define ERROR_SIZE 128u
+
+/* The built-in rules are in the order of their classes. */
 static const struct class
 {
 	const char *word, *pattern;
-} classes[KERNEL_CLASSES] = {
+} classes[KERNEL_CLASS_OWN] = {
 	[KERNEL_CLASS_NCCL] = {"nccl", "nccl|rccl|nvshmem"},
 	[KERNEL_CLASS_ATTENTION] = {"attention",
 				    "flash|fmha|attention|attn|mha_|sdpa|xqa|paged_kv"},
@@ -27,20 +35,42 @@ static const struct class
 	[KERNEL_CLASS_OTHER] = {"kernel", NULL},
 };
 
+/* Words that the page or a table has for what is no kernel's class. */
+static const char *const taken[] = {
+	"alloc", "api",  "call",   "copy",   "cpu",    "free",   "graph",   "group",
+	"hit",   "idle", "memcpy", "memory", "memset", "module", "native",  "overhead",
+	"own1",  "own2", "own3",   "python", "sync",   "um",     "unknown", "wait",
+};
+
+static struct added {
+	enum kernel_class kernel_class;
+	char *pattern;
+	regex_t compiled;
+} added[KERNEL_CLASS_ADDED_MAX];
+static uint32_t nr_added;
+static char own_words[KERNEL_CLASS_OWN_MAX][KERNEL_CLASS_WORD_MAX + 1];
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static regex_t compiled[KERNEL_CLASS_OTHER];
 static bool usable[KERNEL_CLASS_OTHER]; /* false: there was no memory for it */
 
-static void compile(void)
+static int compile(regex_t *into, const char *pattern)
+{
+	return regcomp(into, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+}
+
+static void compile_built_in(void)
 {
 	for (size_t i = 0; i < KERNEL_CLASS_OTHER; i++)
-		usable[i] = regcomp(&compiled[i], classes[i].pattern,
-				    REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0;
+		usable[i] = compile(&compiled[i], classes[i].pattern) == 0;
 }
 
 enum kernel_class kernel_class_of(const char *name)
 {
-	pthread_once(&once, compile);
+	pthread_once(&once, compile_built_in);
+	for (uint32_t i = 0; i < nr_added; i++)
+		if (regexec(&added[i].compiled, name, 0, NULL, 0) == 0)
+			return added[i].kernel_class;
 	for (size_t i = 0; i < KERNEL_CLASS_OTHER; i++)
 		if (usable[i] && regexec(&compiled[i], name, 0, NULL, 0) == 0)
 			return (enum kernel_class)i;
@@ -49,10 +79,159 @@ enum kernel_class kernel_class_of(const char *name)
 
 const char *kernel_class_word(enum kernel_class kernel_class)
 {
-	return classes[kernel_class].word;
+	if (kernel_class < KERNEL_CLASS_OWN)
+		return classes[kernel_class].word;
+	const char *word = own_words[kernel_class - KERNEL_CLASS_OWN];
+	return *word ? word : NULL;
 }
 
-const char *kernel_class_pattern(enum kernel_class kernel_class)
+const char *kernel_class_rule(uint32_t number, enum kernel_class *kernel_class)
 {
-	return classes[kernel_class].pattern;
+	*kernel_class = KERNEL_CLASS_OTHER;
+	if (number < nr_added) {
+		*kernel_class = added[number].kernel_class;
+		return added[number].pattern;
+	}
+	number -= nr_added;
+	if (number < KERNEL_CLASS_OTHER)
+		*kernel_class = (enum kernel_class)number;
+	return classes[*kernel_class].pattern;
+}
+
+/* ---- added rules */
+
+static int check_word(const char *word, char **error)
+{
+	const size_t size = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	if (word[size] || size == 0 || size > KERNEL_CLASS_WORD_MAX || *word < 'a')
+		return error_text_set(error, -EINVAL,
+				      "%s: a class has a small letter, then at most %u small "
+				      "letters, digits and _",
+				      word, KERNEL_CLASS_WORD_MAX - 1);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		if (strcmp(word, taken[i]) == 0)
+			return error_text_set(error, -EINVAL,
+					      "%s: the name stands for something else in reports",
+					      word);
+	return 0;
+}
+
+/* Other ranges depend on the order of a language's characters. */
+static bool is_range(char from, char to)
+{
+	return from <= to && ((islower(from) && islower(to)) || (isupper(from) && isupper(to)) ||
+			      (isdigit(from) && isdigit(to)));
+}
+
+/* Returns the end of the bracket expression at `at`; NULL: it is not the same everywhere. */
+static const char *end_of_bracket(const char *at)
+{
+	const char *first = at + 1 + (at[1] == '^'), *end = first + strcspn(first, "[]\\");
+
+	for (at = first; at < end; at++) {
+		if (at[1] != '-' || at + 2 >= end)
+			continue;
+		if (!is_range(at[0], at[2]))
+			return NULL;
+		at += 2;
+		if (at[1] == '-')
+			return NULL;
+	}
+	return end > first && *end == ']' ? end : NULL;
+}
+
+/* Checks that the pattern means the same to POSIX and to JavaScript, whatever regcomp() makes of it. */
+static int check_pattern(const char *pattern, char **error)
+{
+	bool may_repeat = false; /* the piece before can be repeated */
+	unsigned int open = 0;   /* parentheses */
+
+	for (const char *at = pattern; *at; at++) {
+		const bool repeats = strchr("*+?", *at) != NULL;
+
+		if (*at < ' ' || *at > '~')
+			return error_text_set(error, -EINVAL, "%s: not plain ASCII", pattern);
+		if (repeats && !may_repeat)
+			return error_text_set(error, -EINVAL, "%s: nothing to repeat before %s",
+					      pattern, at);
+		if (*at == '{' || *at == '}')
+			return error_text_set(error, -EINVAL,
+					      "%s: braces cannot be used, but \\{ can", pattern);
+		if (*at == '\\' && (!at[1] || !strchr("\\^$.*+?()[]{}|", at[1])))
+			return error_text_set(error, -EINVAL,
+					      "%s: \\ stands before punctuation alone", pattern);
+		if (*at == ')' && open-- == 0)
+			return error_text_set(error, -EINVAL, "%s: nothing is open before )",
+					      pattern);
+		open += *at == '(';
+		may_repeat = !repeats && !strchr("(|^$", *at);
+		if (*at == '\\')
+			at++;
+		else if (*at == '[' && !(at = end_of_bracket(at)))
+			return error_text_set(error, -EINVAL,
+					      "%s: [ needs letters, digits or ranges of them, "
+					      "and ], without [ and \\",
+					      pattern);
+	}
+	return 0;
+}
+
+/* Finds the class of this word, or a free place for a new one. KERNEL_CLASSES: there is none. */
+static enum kernel_class find_class(const char *word)
+{
+	for (uint32_t i = 0; i < KERNEL_CLASSES; i++) {
+		const char *known = kernel_class_word((enum kernel_class)i);
+
+		if (!known || strcmp(known, word) == 0)
+			return (enum kernel_class)i;
+	}
+	return KERNEL_CLASSES;
+}
+
+int kernel_class_add(const char *word, const char *pattern, char **error)
+{
+	struct added *rule = &added[nr_added];
+	const enum kernel_class kernel_class = find_class(word);
+	char why[ERROR_SIZE];
+
+	*error = NULL;
+	int status = check_word(word, error);
+	if (status == 0)
+		status = check_pattern(pattern, error);
+	if (status < 0)
+		return status;
+	if (nr_added == KERNEL_CLASS_ADDED_MAX)
+		return error_text_set(error, -ENOSPC, "more than %u rules", KERNEL_CLASS_ADDED_MAX);
+	if (kernel_class == KERNEL_CLASSES)
+		return error_text_set(error, -ENOSPC,
+				      "%s: more than %u new classes; the page has colours for %s, "
+				      "%s and %s",
+				      word, KERNEL_CLASS_OWN_MAX, own_words[0], own_words[1],
+				      own_words[2]);
+	status = compile(&rule->compiled, pattern);
+	if (status != 0) {
+		regerror(status, &rule->compiled, why, sizeof(why));
+		return error_text_set(error, status == REG_ESPACE ? -ENOMEM : -EINVAL, "%s: %s",
+				      pattern, why);
+	}
+	rule->pattern = strdup(pattern);
+	if (!rule->pattern) {
+		regfree(&rule->compiled);
+		return error_text_set(error, -ENOMEM, "out of memory");
+	}
+	rule->kernel_class = kernel_class;
+	if (kernel_class >= KERNEL_CLASS_OWN)
+		strcpy(own_words[kernel_class - KERNEL_CLASS_OWN], word);
+	nr_added++;
+	return 0;
+}
+
+void kernel_class_forget(void)
+{
+	while (nr_added > 0) {
+		regfree(&added[--nr_added].compiled);
+		free(added[nr_added].pattern);
+	}
+	memset(own_words, 0, sizeof(own_words));
 }

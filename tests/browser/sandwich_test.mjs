@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { SHIFT, choose, clickElement, clickFrame, finish, open, press, sample, shoot, settled, state, sums, text } from "./page_fixture.mjs";
+import { SHIFT, choose, clickElement, clickFrame, finish, open, press, rgb, sample, shoot, settled, state, sums, text } from "./page_fixture.mjs";
 
 const GEMM = "[GPU_Kernel]nvjet_tst_128x128_64x6_2x1_v_bz_coopA_NNT";
 const find = (page, ...path) => page.value(`flamegrid.find(...${JSON.stringify(path)})`);
@@ -148,6 +148,28 @@ test("kernels have a class by their names", async () => {
 	for (const [name, word] of Object.entries({ "[GPU1_Memcpy]HtoD": "copy", "[GPU?_Memset]": "memset", "[waits for rank 3]": "wait",
 		"[unknown stack]": "unknown", "train.py:main:3": "python", "cudaLaunchKernel": "api", "main": "native", "[torch]": "native" }))
 		assert.equal(await page.value(`flamegrid.classOf(${JSON.stringify(name)})`), word, name);
+	await finish(page);
+});
+
+test("a user's class has its label, a colour of its own, and is found by its name", async () => {
+	const page = await open("classes");
+	const button = `#classes [data-class="own1"]`;
+
+	for (const [name, word] of Object.entries({ moe_topk_gemm: "own1", my_solver: "attention", other_gemm: "gemm" }))
+		assert.equal((await find(page, `[GPU0_Kernel]${name}`)).class, word);
+	assert.match(await page.value(`document.querySelector('${button}').textContent`), /^moe/);
+	assert.deepEqual(await page.value("Array.from(document.querySelectorAll('#legend [data-class]'), (item) => item.parentNode.textContent)"
+		+ ".filter((label) => /^(moe|attention|GEMM)/.test(label))"), ["attention", "GEMM, convolution", "moe"]);
+	const colors = [];
+	for (const word of ["own1", "attention", "gemm"])
+		colors.push(await rgb(page, `#classes [data-class="${word}"]`));
+	assert.equal(new Set(colors).size, 3);
+	await clickElement(page, button);
+	const { search: found } = await state(page);
+	assert.equal(found.query, "class:moe");
+	assert.equal(found.frames, 1);
+	await clickElement(page, button);
+	assert.equal((await state(page)).search.query, "");
 	await finish(page);
 });
 

@@ -11,6 +11,7 @@
 #include "sample.h"
 
 #include "report/findings/findings.h"
+#include "report/names/kernel_class.h"
 
 /* One activity of every rank: times differ by rank so that the ranks can be told apart. */
 struct activity {
@@ -460,6 +461,29 @@ static void fill_native(struct sample *sample)
 	add_launches(sample, "[thread start]", launches, 3);
 }
 
+/* Work of a class that a user's rules add, and of one that they extend. */
+static void fill_classes(struct sample *sample)
+{
+	static const char *const names[] = {"moe_topk_gemm", "my_solver", "other_gemm"};
+	char *error;
+
+	sample->tree.title = "own classes";
+	if (kernel_class_add("moe", "^moe_", &error) < 0 ||
+	    kernel_class_add("attention", "solver", &error) < 0)
+		abort();
+	for (uint32_t i = 0; i < 3; i++)
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
+				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, names[i]),
+				.host = sample_add_string(sample, "node01"),
+				.kind = REPORT_KIND_KERNEL,
+				.count = 1,
+				.ns = 1000 * (i + 1)});
+	sample->tree.matched = 3;
+}
+
 /* Sums that no double holds. */
 static void fill_huge(struct sample *sample)
 {
@@ -538,25 +562,16 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training},
-		     {"hostile", fill_hostile},
-		     {"large", fill_large},
-		     {"huge", fill_huge},
-		     {"planes", fill_planes},
-		     {"empty", fill_empty},
-		     {"diff", fill_diff},
-		     {"million", fill_million},
-		     {"job8", job_sample_8},
-		     {"idle8", job_sample_idle},
-		     {"job64", job_sample_64},
-		     {"job512", job_sample_512},
-		     {"gpu1", job_sample_1},
-		     {"helper", fill_helper},
-		     {"native", fill_native},
-		     {"steps", fill_steps},
-		     {"jobdiff", job_sample_diff},
-		     {"thousand", fill_thousand},
-		     {"fifty_thousand", fill_fifty_thousand}};
+	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile},
+		     {"large", fill_large},       {"classes", fill_classes},
+		     {"huge", fill_huge},         {"planes", fill_planes},
+		     {"empty", fill_empty},       {"diff", fill_diff},
+		     {"million", fill_million},   {"job8", job_sample_8},
+		     {"idle8", job_sample_idle},  {"job64", job_sample_64},
+		     {"job512", job_sample_512},  {"gpu1", job_sample_1},
+		     {"helper", fill_helper},     {"native", fill_native},
+		     {"steps", fill_steps},       {"jobdiff", job_sample_diff},
+		     {"thousand", fill_thousand}, {"fifty_thousand", fill_fifty_thousand}};
 	static struct sample sample;
 
 	if (argc != 3)

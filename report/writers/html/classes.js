@@ -1,15 +1,18 @@
 // What a frame does: its class of work. A class has a word, a label, and the colour --class-WORD of palette.css.
 
-// The classes of kernels by name, [word, pattern]: report/names/kernel_class.c has the list, and the writer leaves it in the page.
+// The classes of kernels by name, [word, pattern]: report/names/kernel_class.c has the rules, and the writer leaves them in the page.
 let kernelClasses = [];
+
+// The classes that a user's rules add have these words here, for their colours, and the user's words as labels.
+const OWN_CLASSES = ["own1", "own2", "own3"];
 
 const CLASS_LABELS = {
 	nccl: "NCCL", attention: "attention", gemm: "GEMM, convolution", reduction: "reduction, norm", elementwise: "elementwise",
-	wait: "waiting", kernel: "other kernel", copy: "copy", memset: "memset", graph: "CUDA graph",
+	own1: "", own2: "", own3: "", wait: "waiting", kernel: "other kernel", copy: "copy", memset: "memset", graph: "CUDA graph",
 	cpu: "on the CPU", call: "in a CUDA call", idle: "idle GPU", overhead: "overhead", memory: "memory",
 	python: "Python", native: "native code", api: "CUDA API", group: "split", unknown: "not known",
 };
-const GPU_CLASSES = ["gemm", "attention", "elementwise", "reduction", "kernel", "graph", "nccl", "wait", "copy", "memset"];
+const GPU_CLASSES = ["gemm", "attention", "elementwise", "reduction", ...OWN_CLASSES, "kernel", "graph", "nccl", "wait", "copy", "memset"];
 const CLASSES = Object.keys(CLASS_LABELS);
 
 // Classes that may stand side by side: GPU work and host code, and each class of another plane with host code.
@@ -24,6 +27,16 @@ const leafClasses = { Memcpy: "copy", Memset: "memset", Graph: "graph", Sync: "w
 	Module: "overhead", Memory: "memory", Managed: "memory", Idle: "idle" };
 const markClasses = { "[CPU]": "cpu", "[Off-CPU]": "wait", "[GPU_Launch]": "call", "[captured at]": "graph",
 	"[CUPTI]": "overhead", "[unified memory]": "memory", "[moves data]": "nccl" };
+
+function takeClasses(rules) {
+	const own = [...new Set(rules.map(([word]) => word))].filter((word) => !Object.hasOwn(CLASS_LABELS, word));
+
+	own.forEach((label, i) => CLASS_LABELS[OWN_CLASSES[i]] = label);
+	kernelClasses = rules.map(([word, pattern]) => [OWN_CLASSES[own.indexOf(word)] ?? word, new RegExp(pattern, "i")]);
+}
+
+// What a search for a class is written with.
+const searchedClass = (word) => OWN_CLASSES.includes(word) ? CLASS_LABELS[word] : word;
 
 const classOfKernel = (name) => kernelClasses.find(([, pattern]) => pattern.test(name))?.[0] ?? "kernel";
 

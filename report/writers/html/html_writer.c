@@ -412,13 +412,16 @@ static void write_strings(FILE *out, const struct report_tree *tree)
 /* Writes the classes of kernels by their names, the first that fits first. */
 static void write_classes(FILE *out)
 {
+	enum kernel_class kernel_class;
+	const char *pattern;
+
 	fputs(",\n\"kernelClasses\":[", out);
-	for (uint32_t i = 0; i < KERNEL_CLASS_OTHER; i++) {
+	for (uint32_t i = 0; (pattern = kernel_class_rule(i, &kernel_class)) != NULL; i++) {
 		fputs(i ? "," : "", out);
 		putc('[', out);
-		html_text_json(out, kernel_class_word((enum kernel_class)i));
+		html_text_json(out, kernel_class_word(kernel_class));
 		putc(',', out);
-		html_text_json(out, kernel_class_pattern((enum kernel_class)i));
+		html_text_json(out, pattern);
 		putc(']', out);
 	}
 	putc(']', out);

@@ -149,7 +149,7 @@ function decodeProfile(profile) {
 	profile.names[profile.nodeName[0]] ||= "all";
 	profile.nameIds = new Map();
 	profile.classes = [];
-	kernelClasses = profile.kernelClasses.map(([word, pattern]) => [word, new RegExp(pattern, "i")]);
+	takeClasses(profile.kernelClasses);
 	profile.labels = [];
 	profile.modules = [];
 	profile.joined = [];

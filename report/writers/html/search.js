@@ -5,7 +5,7 @@ function compileSearch(query) {
 	const regex = /^\/(.+)\/(i?)$/.exec(query), wanted = /^class:(\w+)$/.exec(query);
 
 	if (wanted)
-		return (name, id) => classOfId(profile, id) === wanted[1];
+		return (name, id) => searchedClass(classOfId(profile, id)) === wanted[1];
 	if (regex) {
 		const compiled = new RegExp(regex[1], `u${regex[2]}`);
 

@@ -187,13 +187,14 @@ function showClassBar() {
 	bar.hidden = totals.size < 2 || Boolean(profile.diff);
 	bar.replaceChildren(...[...totals].sort((a, b) => b[1] - a[1]).map(([word, ns]) => {
 		const button = element("button"), share = percentText(BigInt(ns), BigInt(all)).replace(/\.\d+ %/, " %");
+		const query = `class:${searchedClass(word)}`;
 
 		button.type = "button";
 		button.dataset.class = word;
 		button.title = `${CLASS_LABELS[word]}: ${timeText(ns)}, ${percentText(BigInt(ns), BigInt(all))} of GPU work. Click to find it.`;
 		button.append(element("span", CLASS_LABELS[word]), element("b", share));
 		growElement(button, ns / all);
-		button.addEventListener("click", () => setSearch($("search").value === `class:${word}` ? "" : `class:${word}`));
+		button.addEventListener("click", () => setSearch($("search").value === query ? "" : query));
 		return button;
 	}));
 }

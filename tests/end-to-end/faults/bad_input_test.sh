@@ -40,6 +40,15 @@ refused 1 "$scratch/nowhere" "$flamegrid" report "$scratch/nowhere"
 refused 1 "/proc/nowhere" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store /proc/nowhere/p.db
 refused 1 "no-scheme" "$BUILD/bin/flamegrid-aggregator" --insecure --listen no-scheme --store "$scratch/x.db"
 
+# Rules of classes that cannot be used: no report, but the command runs and its page has the built-in ones.
+printf 'moe moe_\nsolver (x\n' >"$scratch/classes"
+export FLAMEGRID_CLASSES=$scratch/classes
+refused 1 "$scratch/classes: line 2: (x: " "$flamegrid" report "$scratch"
+refused 1 "$scratch/classes: line 2: (x: " "$flamegrid" diff "$scratch" "$scratch"
+refused 0 "$scratch/classes: line 2: (x: " "$flamegrid" run --devices "$list" -o "$scratch/classed" -- "$fake_launches" --launches 10
+check "bad rules: the page is written" [ -s "$scratch/classed/flame.html" ]
+FLAMEGRID_CLASSES=
+
 # A name that cannot be made: the command runs.
 for sign in "%j stands for something that this process does not have: no launcher (Slurm, mpirun) gave it a job" \
 	"%r stands for something that this process does not have: no launcher (Slurm, mpirun) gave it a rank" \

@@ -31,6 +31,15 @@ same "diff: twice the launches" "$(row kernel k0 '[d["unit"], d["factor"]]')" "[
 same "diff: the function that launches it" "$(row frame launch_from_k1 '[r["before"]["ns"], r["after"]["ns"]]')" "[200000, 404000]"
 same "diff: a class" "$(row class kernel '[r["before"]["ns"], r["after"]["ns"]]')" "[600000, 1204000]"
 same "diff: the rows of kernels add up" "$(row kernel k0 '[sum(r[s]["ns"] for r in d["rows"]) == d["all"][s]["ns"] for s in ("before", "after")]')" "[True, True]"
+printf '# ours\nmine ^k1$\nmemory_bound k2\n' >"$scratch/classes"
+export FLAMEGRID_CLASSES=$scratch/classes
+same "diff: a class of the user's" "$(row class mine '[r["before"]["ns"], r["after"]["ns"]]')" "[200000, 404000]"
+same "diff: another one of theirs" "$(row class memory_bound '[r["before"]["ns"], r["after"]["ns"]]')" "[300000, 600000]"
+same "diff: what their rules leave" "$(row class kernel '[r["before"]["ns"], r["after"]["ns"]]')" "[100000, 200000]"
+"$flamegrid" report "$scratch/after" -f html -o "$scratch/classes.html"
+same "a page has the user's rules first" "$(page_data "$scratch/classes.html" | head -c 1000000 | grep -a -m1 -o '"kernelClasses":\[\["mine","^k1$"\],\["memory_bound","k2"\]')" \
+	'"kernelClasses":[["mine","^k1$"],["memory_bound","k2"]'
+FLAMEGRID_CLASSES=
 "$flamegrid" diff "$scratch/before" "$scratch/after" --by line >"$scratch/lines"
 same "diff by line: status" $? 0
 "$flamegrid" diff "$scratch/before" "$scratch/after" -f folded -u ns >"$scratch/folded"

@@ -7,7 +7,7 @@ shopt -s lastpipe
 flamegrid=$BUILD/bin/flamegrid
 fake_launches=$BUILD/tests/fake_launches
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/flamegrid-test.XXXXXX")
-export LD_LIBRARY_PATH=$BUILD/lib/fake-cuda
+export LD_LIBRARY_PATH=$BUILD/lib/fake-cuda FLAMEGRID_CLASSES=
 unset CUDA_INJECTION64_PATH FLAMEGRID_SOCKET CUDA_VISIBLE_DEVICES
 passed=0
 failed=0
