@@ -30,10 +30,15 @@ static int refuse(struct clickhouse *clickhouse, const char *task, char **error)
 {
 	char *text =
 		clean_text_of(clickhouse->reply.text, strnlen(clickhouse->reply.text, SAID_MAX));
-	int status = error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld: %s",
+	char *failure = clean_text_of(clickhouse->reply.failure,
+				      strnlen(clickhouse->reply.failure, HTTP_POST_FAILURE_MAX));
+	const bool has_failure = failure && *failure;
+	int status = error_text_set(error, -EPROTO, "%s: %s: HTTP status %ld%s%s: %s",
 				    clickhouse->target->url, task, clickhouse->reply.status,
+				    has_failure ? ", exception " : "", has_failure ? failure : "",
 				    text ? text : "");
 
+	free(failure);
 	free(text);
 	return status;
 }
@@ -45,12 +50,15 @@ static int send_request(struct clickhouse *clickhouse, const char *task, const v
 						  .type = "application/octet-stream",
 						  .body = body,
 						  .size = size,
+						  .failure_header = "X-ClickHouse-Exception-Code",
 						  .is_gzip = is_insert,
 						  .is_change = is_insert};
 	int status = http_post_send(clickhouse->post, &request, &clickhouse->reply, error);
 
-	/* A server that fails late may say so in the body alone. Without an error the answer to an insert is empty. */
-	if (!status && (clickhouse->reply.status != 200 || (is_insert && clickhouse->reply.size)))
+	/* A server that fails late may say so in the body alone, or in a header alone. Without an error the answer to
+	 * an insert is empty. */
+	if (!status && (clickhouse->reply.status != 200 || *clickhouse->reply.failure ||
+			(is_insert && clickhouse->reply.size)))
 		return refuse(clickhouse, task, error);
 	return status;
 }

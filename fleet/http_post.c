@@ -1,10 +1,12 @@
 #include "http_post.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "curl_library.h"
@@ -82,6 +84,33 @@ static size_t take_reply(char *data, size_t one, size_t size, void *context)
 	return size;
 }
 
+struct answer {
+	const char *failure_header;
+	struct http_reply *reply;
+};
+
+/* Takes a line of the head, or behind the body, where a server may still tell that it has failed. */
+static size_t take_header(char *line, size_t one, size_t size, void *context)
+{
+	const struct answer *answer = context;
+	const size_t name_size = strlen(answer->failure_header);
+	char *failure = answer->reply->failure;
+
+	(void)one;
+	if (size <= name_size || line[name_size] != ':' ||
+	    strncasecmp(line, answer->failure_header, name_size) != 0)
+		return size;
+	const char *value = line + name_size + 1, *end = line + size;
+	while (value < end && isspace((unsigned char)*value))
+		value++;
+	while (end > value && isspace((unsigned char)end[-1]))
+		end--;
+	snprintf(failure, sizeof(answer->reply->failure), "%.*s", (int)(end - value), value);
+	if (!*failure)
+		strcpy(failure, "?");
+	return size;
+}
+
 static bool add_header(const struct curl_library *library, struct curl_slist **headers,
 		       const char *name, const char *value)
 {
@@ -132,7 +161,7 @@ static const char *find_authorities(const struct export_target *target)
 
 static void prepare(struct http_post *post, const char *url,
 		    const struct http_post_request *request, struct curl_slist *headers,
-		    struct http_reply *reply)
+		    struct answer *answer)
 {
 	const struct curl_library *library = post->library;
 	CURL *curl = post->curl;
@@ -152,7 +181,11 @@ static void prepare(struct http_post *post, const char *url,
 	library->easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->size);
 	library->easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_reply);
-	library->easy_setopt(curl, CURLOPT_WRITEDATA, reply);
+	library->easy_setopt(curl, CURLOPT_WRITEDATA, answer->reply);
+	if (answer->failure_header) {
+		library->easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+		library->easy_setopt(curl, CURLOPT_HEADERDATA, answer);
+	}
 	library->easy_setopt(curl, CURLOPT_ERRORBUFFER, post->message);
 	library->easy_setopt(curl, CURLOPT_USERAGENT, "flamegrid/" FLAMEGRID_VERSION);
 	/* libcurl itself repeats a request on a used connection that ends without an answer. What the server has
@@ -171,6 +204,7 @@ static void prepare(struct http_post *post, const char *url,
 int http_post_send(struct http_post *post, const struct http_post_request *request,
 		   struct http_reply *reply, char **error)
 {
+	struct answer answer = {request->failure_header, reply};
 	struct curl_slist *headers = NULL;
 	char *url = NULL;
 	int status = 0;
@@ -179,6 +213,7 @@ int http_post_send(struct http_post *post, const struct http_post_request *reque
 	reply->is_unsent = true;
 	reply->status = 0;
 	reply->size = 0;
+	*reply->failure = '\0';
 	*post->message = '\0';
 	if (post->failed ||
 	    asprintf(&url, "%s%s%s%s", post->target->url, request->path, post->query ? "?" : "",
@@ -186,7 +221,7 @@ int http_post_send(struct http_post *post, const struct http_post_request *reque
 	    !make_headers(post, request, &headers)) {
 		status = -ENOMEM;
 	} else {
-		prepare(post, url, request, headers, reply);
+		prepare(post, url, request, headers, &answer);
 		CURLcode code = post->library->easy_perform(post->curl);
 		if (code == CURLE_WRITE_ERROR)
 			status = error_text_set(error, -EPROTO, "%s: its answer is too long",

@@ -9,7 +9,8 @@
 
 #include "export_target.h"
 
-#define HTTP_POST_REPLY_MAX 65536u
+#define HTTP_POST_REPLY_MAX   65536u
+#define HTTP_POST_FAILURE_MAX 31u
 
 struct http_post;
 
@@ -18,9 +19,11 @@ struct http_post_header {
 };
 
 struct http_reply {
-	long status;                        /* of HTTP; 0: none came */
-	bool is_unsent;                     /* not a byte of the request was sent */
-	size_t size;                        /* without the NUL */
+	long status;    /* of HTTP; 0: none came */
+	bool is_unsent; /* not a byte of the request was sent */
+	char failure[HTTP_POST_FAILURE_MAX +
+		     1]; /* the beginning of what failure_header has; "": it did not come */
+	size_t size;     /* without the NUL */
 	char text[HTTP_POST_REPLY_MAX + 1]; /* NUL-terminated; a longer answer is an error */
 };
 
@@ -40,7 +43,9 @@ struct http_post_request {
 	const char *type; /* of the body */
 	const void *body;
 	size_t size;
-	bool is_gzip;   /* the body is compressed so */
+	const char *
+		failure_header; /* by which a server tells a failure, whatever the status; NULL: none */
+	bool is_gzip;           /* the body is compressed so */
 	bool is_change; /* it must not be sent twice: a used connection may end without an answer */
 };
 

@@ -165,6 +165,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(500, b"Code: 241. DB::Exception: Memory limit exceeded\n")
         if fault == "late error":
             return self.reply(200, b"Code: 241. DB::Exception: Memory limit exceeded\n")
+        if fault == "silent error":
+            return self.reply(200, b"", [("X-ClickHouse-Exception-Code", "241")])
         if fault == "hang":
             server.hanging.set()
             server.release.wait(60)
@@ -175,6 +177,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.cut()
         if fault == "wrong answer":
             return self.reply(500, b"Code: 999. Timeout exceeded\n")
+        if fault == "silent late error":
+            return self.reply(200, b"", [("x-clickhouse-exception-code", "999")])
         if fault == "long answer":
             return self.reply(200, b"x" * 200000)
         if fault == "redirect":

@@ -13,7 +13,8 @@ import threading
 from clickhouse_front import Front, ModelEngine
 from fleet_fixture import BUILD, FLAMEGRID, Fixture, told, truth
 
-FAULTS = ("500", "late error", "close", "no answer", "wrong answer", "long answer", "redirect")
+FAULTS = ("500", "late error", "silent error", "silent late error", "close", "no answer", "wrong answer", "long answer",
+          "redirect")
 
 
 def exact(test, what, front, profile):
@@ -199,6 +200,18 @@ def says_what_waits(test, one):
     test.check("the log says how many rows wait", rows["work"] and waits == [str(number) for number in wanted], (waits, rows))
 
 
+def hears_a_header(test, one):
+    """A server that has begun its answer, status 200 included, tells a failure by a header."""
+    front = Front(ModelEngine())
+    here, target = place(test, one, "header"), test.target(front.url)
+    front.faults = ["silent error"]
+    done = test.export(here, target)
+    test.check("a failure that a header tells", done.returncode == 1 and "an insert: HTTP status 200, exception 241: " in done.stderr, done.stderr)
+    done = test.export(here, target)
+    test.check("it is sent again", done.returncode == 0 and front.inserts > 0, done.stderr)
+    exact(test, "after a header", front, one)
+
+
 def has_one_sender(test, one):
     front = Front(ModelEngine())
     here, target = place(test, one, "locked"), test.target(front.url)
@@ -348,6 +361,7 @@ def main():
     for without_tokens in (False, True):
         fails_and_repeats(test, one, both, without_tokens)
     says_what_waits(test, one)
+    hears_a_header(test, one)
     has_one_sender(test, one)
     has_one_first_export(test, one)
     is_killed_everywhere(test, one, both)
