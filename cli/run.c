@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -418,6 +419,19 @@ static void say_start(const struct run *run)
 			   run->output_path);
 }
 
+/* A command that failed explains a short or empty profile better than any guess that follows. */
+static void say_failure(const struct run *run, int status, uint64_t started_ns)
+{
+	const double ran_s = (double)(run->job.ended_ns - started_ns) / 1e9;
+
+	if (WIFSIGNALED(status))
+		log_notice("the command was ended by signal %d (%s) after %.1f s", WTERMSIG(status),
+			   strsignal(WTERMSIG(status)), ran_s);
+	else if (WEXITSTATUS(status))
+		log_notice("the command ended with status %d after %.1f s", WEXITSTATUS(status),
+			   ran_s);
+}
+
 int verb_run(const char *program, int argc, char **argv)
 {
 	struct run run = {.recording.output.mark = -1,
@@ -438,6 +452,7 @@ int verb_run(const char *program, int argc, char **argv)
 	const char *socket_path = run.options.agent_path ? run.options.agent_path : run.socket_path;
 	if (run.options.agent_path && !run.options.dormant)
 		run.number = agent_result_make_run();
+	const uint64_t started_ns = clock_now_ns();
 	struct job_environment environment;
 	int error = lead_in(&run, socket_path, &environment);
 	if (error == 0 && run.options.dormant && !run.options.agent_path) {
@@ -457,6 +472,8 @@ int verb_run(const char *program, int argc, char **argv)
 	int stop = error < 0 ? 0 : job_stopped_by(&run.job, status);
 	if (run.recording.profiling && stop)
 		profiling_stopped(run.recording.profiling, stop);
+	if (run.recording.profiling && error == 0 && !stop)
+		say_failure(&run, status, started_ns);
 	if (run.recording.profiling)
 		finish(&run, error == 0);
 	if (run.number && error >= 0)

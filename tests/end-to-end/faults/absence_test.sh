@@ -28,6 +28,17 @@ full=$!
 "$flamegrid" run -o "$scratch/cuda" --devices "$list" -- true 2>"$scratch/err"
 contains "cuda: run says why" "$scratch/err" "NOTHING WAS RECORDED: no process started CUDA (cuInit)"
 same "cuda: nothing is said of a directory that was not there" "$(grep -c 'as it was' "$scratch/err")" 0
+# ended NAME WORDS COMMAND...: run says these words of the command's end, and then that nothing was recorded.
+ended() {
+	local name=$1 words=$2
+	shift 2
+	"$flamegrid" run -o "$scratch/$name" --devices "$list" -- "$@" 2>"$scratch/err"
+	same "$name: the command's end is said first" "$(sed -nE 's/^flamegrid: (run: )?//; s/ after [0-9]+\.[0-9] s$//p; s/^(NOTHING WAS RECORDED).*/\1/p' \
+		"$scratch/err" | paste -sd,)" "${words:+$words,}NOTHING WAS RECORDED"
+}
+ended status "the command ended with status 3" sh -c 'exit 3'
+ended signal "the command was ended by signal 11 (Segmentation fault)" sh -c 'kill -SEGV $$'
+ended success "" true
 absent delay 0 "the process ended" --delay 3600 -- "${launches[@]}"
 contains "delay: what helps" "$scratch/delay.err" "a shorter --delay"
 absent range 0 "the NVTX range 'nosuch' was never entered (it opened no NVTX range at all)" \
