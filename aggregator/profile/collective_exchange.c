@@ -14,6 +14,8 @@ struct kernel {
 	bool wrong; /* its kernels cannot be known */
 	bool old;   /* it is not waited for any longer */
 	uint32_t nr_kernels, nr_pairs;
+	uint64_t sequence; /* of its first call */
+	uint32_t nr_sides;
 	/* Of the kernel itself: it meets one whose clock does not compare with its own. */
 	bool blind;
 };
@@ -103,6 +105,7 @@ static void add_side(struct finding *finding, uint32_t member, uint32_t entry,
 			       .member = member,
 			       .last_call = COLLECTIVE_EXCHANGE_NONE},
 			.correlation_id = correlation_id,
+			.sequence = member == 0 ? call->sequence : UINT64_MAX,
 			.root = finding->nr_kernels,
 			.wrong = same || !correlation_id,
 		};
@@ -118,6 +121,7 @@ static void add_side(struct finding *finding, uint32_t member, uint32_t entry,
 	finding->kernel_of[entry] = finding->nr_kernels;
 	if (call->peer == end->rank)
 		return;
+	kernel->nr_sides++;
 	*(is_receive ? &kernel->of.received_bytes : &kernel->of.sent_bytes) += call->bytes;
 	finding->sides[finding->nr_sides++] = (struct side){
 		.from = is_receive ? call->peer : end->rank,
@@ -263,6 +267,13 @@ static bool is_of_all(const struct finding *finding, const struct kernel *root)
 	       root->nr_kernels == finding->calls->nr_ranks;
 }
 
+/* Each of its kernels must meet those of all other ranks. */
+static bool is_maybe_of_all(const struct finding *finding, const struct kernel *root)
+{
+	return !root->wrong && finding->calls->nr_ranks >= COLLECTIVE_EXCHANGE_ALL &&
+	       root->nr_sides + 1 >= finding->calls->nr_ranks;
+}
+
 static int by_exchange(const void *a, const void *b)
 {
 	const struct collective_exchange_kernel *x = a, *y = b;
@@ -271,27 +282,42 @@ static int by_exchange(const void *a, const void *b)
 	return order ? order : compare(x->member, y->member);
 }
 
+/* Roots are the first kernels of the first members. So exchanges are in the order of the first member's calls, and
+ * those without the first member come last. */
+static void take_exchanges(struct finding *finding, struct collective_exchanges *found)
+{
+	found->nr_exchanges = finding->nr_kernels;
+	for (uint32_t i = 0; i < finding->nr_kernels; i++) {
+		const struct kernel *root = &finding->kernels[i];
+
+		found->exchanges[i] = (struct collective_exchange){
+			.sequence = root->sequence,
+			.old = root->old,
+			.known = is_known(root),
+			.whole = is_known(root) && is_whole(root),
+			.all = is_of_all(finding, root),
+			.maybe_all = is_maybe_of_all(finding, root),
+			.held = root->root == i && root->open && !root->old && !finding->all,
+		};
+	}
+}
+
 static void take(struct finding *finding, struct collective_exchanges *found)
 {
-	for (uint32_t i = 0; i < finding->match->nr_entries; i++) {
-		if (!finding->kernel_of[i])
-			continue;
-		const struct kernel *root =
-			&finding->kernels[root_of(finding, finding->kernel_of[i] - 1)];
-		found->held[i] = root->open && !root->old && !finding->all;
-		found->all[i] = is_of_all(finding, root);
-	}
+	take_exchanges(finding, found);
+	for (uint32_t i = 0; i < finding->match->nr_entries; i++)
+		found->exchange_of[i] = finding->kernel_of[i]
+						? root_of(finding, finding->kernel_of[i] - 1)
+						: COLLECTIVE_EXCHANGE_NONE;
 	for (uint32_t i = 0; i < finding->nr_kernels; i++) {
 		const uint32_t root = root_of(finding, i);
 		struct collective_exchange_kernel *kernel = &found->kernels[found->nr_kernels];
 
-		if (!is_known(&finding->kernels[root]))
+		if (!found->exchanges[root].known)
 			continue;
 		found->nr_kernels++;
 		*kernel = finding->kernels[i].of;
 		kernel->exchange = root;
-		kernel->whole = is_whole(&finding->kernels[root]);
-		kernel->all = is_of_all(finding, &finding->kernels[root]);
 		if (finding->kernels[i].blind)
 			kernel->last_call = COLLECTIVE_EXCHANGE_NONE;
 	}
@@ -302,15 +328,15 @@ static int reserve(struct finding *finding, struct collective_exchanges *found)
 {
 	const size_t count = finding->match->nr_entries + 1ul;
 
-	found->held = calloc(count, sizeof(*found->held));
-	found->all = calloc(count, sizeof(*found->all));
+	found->exchange_of = calloc(count, sizeof(*found->exchange_of));
+	found->exchanges = calloc(count, sizeof(*found->exchanges));
 	found->kernels = calloc(count, sizeof(*found->kernels));
 	finding->kernels = calloc(count, sizeof(*finding->kernels));
 	finding->sides = calloc(count, sizeof(*finding->sides));
 	finding->pairs = calloc(count, sizeof(*finding->pairs));
 	finding->kernel_of = calloc(count, sizeof(*finding->kernel_of));
-	return found->held && found->all && found->kernels && finding->kernels && finding->sides &&
-			       finding->pairs && finding->kernel_of
+	return found->exchange_of && found->exchanges && found->kernels && finding->kernels &&
+			       finding->sides && finding->pairs && finding->kernel_of
 		       ? 0
 		       : -ENOMEM;
 }
@@ -342,10 +368,18 @@ int collective_exchange_find(const struct collective_match *match,
 	return error;
 }
 
+const struct collective_exchange *
+collective_exchange_of(const struct collective_exchanges *exchanges, uint32_t entry)
+{
+	const uint32_t exchange = exchanges->exchange_of[entry];
+
+	return exchange == COLLECTIVE_EXCHANGE_NONE ? NULL : &exchanges->exchanges[exchange];
+}
+
 void collective_exchange_fini(struct collective_exchanges *exchanges)
 {
-	free(exchanges->held);
-	free(exchanges->all);
+	free(exchanges->exchange_of);
+	free(exchanges->exchanges);
 	free(exchanges->kernels);
 	*exchanges = (struct collective_exchanges){0};
 }
@@ -437,7 +471,8 @@ static int split_by_begin(struct collective_folding *folding,
 
 /* Splits the kernels of an exchange, which are its first count ones. */
 static int split_exchange(struct collective_folding *folding, const struct collective_fold *fold,
-			  const struct collective_exchange_kernel *kernels, uint32_t count)
+			  const struct collective_exchange_kernel *kernels, uint32_t count,
+			  bool whole)
 {
 	int error = 0;
 
@@ -457,31 +492,14 @@ static int split_exchange(struct collective_folding *folding, const struct colle
 		};
 
 		/* A whole exchange has one kernel of each rank. */
-		if (kernel->whole)
+		if (whole)
 			folding->ends[i] = end;
 		else
 			error = split_by_begin(folding, kernel, &end);
 	}
-	return error || !kernels->whole
+	return error || !whole
 		       ? error
 		       : collective_splits_add(&folding->folds->splits, folding->ends, count);
-}
-
-int collective_exchange_split(struct collective_folding *folding,
-			      const struct collective_fold *fold,
-			      const struct collective_exchanges *exchanges)
-{
-	const struct collective_exchange_kernel *kernels = exchanges->kernels;
-	int error = 0;
-
-	for (uint32_t i = 0, end; i < exchanges->nr_kernels && !error; i = end) {
-		for (end = i + 1;
-		     end < exchanges->nr_kernels && kernels[end].exchange == kernels[i].exchange;
-		     end++)
-			;
-		error = split_exchange(folding, fold, &kernels[i], end - i);
-	}
-	return error;
 }
 
 /* Compares an exchange of all ranks, which is an all_to_all; kernels: one of each member. */
@@ -511,14 +529,52 @@ static int compare_exchange(struct collective_folding *folding, struct collectiv
 	return 0;
 }
 
-int collective_exchange_compare(struct collective_folding *folding, struct collective_fold *fold,
-				const struct collective_exchanges *exchanges)
+uint64_t collective_exchange_held_from(const struct collective_exchanges *exchanges)
 {
-	const struct collective_exchange_kernel *kernels = exchanges->kernels;
+	uint64_t sequence = UINT64_MAX;
+
+	for (uint32_t i = 0; i < exchanges->nr_exchanges; i++) {
+		const struct collective_exchange *exchange = &exchanges->exchanges[i];
+
+		if (exchange->held && exchange->maybe_all && exchange->sequence < sequence)
+			sequence = exchange->sequence;
+	}
+	return sequence;
+}
+
+int collective_exchange_fold(struct collective_folding *folding, struct collective_fold *fold,
+			     struct collective_exchanges *exchanges, uint64_t sequence)
+{
 	int error = 0;
 
-	for (uint32_t i = 0; i < exchanges->nr_kernels && !error; i++)
-		if (kernels[i].all && (i == 0 || kernels[i].exchange != kernels[i - 1].exchange))
-			error = compare_exchange(folding, fold, &kernels[i]);
+	while (exchanges->nr_folded < exchanges->nr_kernels && !error) {
+		const struct collective_exchange_kernel *kernels =
+			&exchanges->kernels[exchanges->nr_folded];
+		const struct collective_exchange *exchange =
+			&exchanges->exchanges[kernels->exchange];
+		uint32_t count = 1;
+
+		if (sequence != UINT64_MAX && exchange->sequence > sequence)
+			break;
+		while (exchanges->nr_folded + count < exchanges->nr_kernels &&
+		       kernels[count].exchange == kernels->exchange)
+			count++;
+		exchanges->nr_folded += count;
+		if (exchange->held)
+			continue;
+		error = split_exchange(folding, fold, kernels, count, exchange->whole);
+		if (!error && exchange->all)
+			error = compare_exchange(folding, fold, kernels);
+	}
 	return error;
+}
+
+void collective_exchange_hold(struct collective_exchanges *exchanges)
+{
+	for (uint32_t i = exchanges->nr_folded; i < exchanges->nr_kernels; i++) {
+		struct collective_exchange *exchange =
+			&exchanges->exchanges[exchanges->kernels[i].exchange];
+
+		exchange->held = exchange->all && !exchange->old;
+	}
 }

@@ -15,23 +15,35 @@
 #define COLLECTIVE_EXCHANGE_ALL 3u
 
 struct collective_exchange_kernel {
-	uint32_t call;                       /* one of its calls: index into the log's calls */
-	uint32_t member;                     /* index into the match's members */
-	uint32_t exchange;                   /* number; those of one exchange follow one another */
+	uint32_t call;     /* one of its calls: index into the log's calls */
+	uint32_t member;   /* index into the match's members */
+	uint32_t exchange; /* index into the exchanges; those of one exchange follow one another */
 	uint64_t sent_bytes, received_bytes; /* to and from other ranks */
-	bool whole;                          /* each kernel of the exchange meets each other one */
-	bool all; /* it is whole, and all ranks are in it: it holds them up as an all_to_all does */
 	/* A call of the kernel that was the last to begin of those that this one meets. COLLECTIVE_EXCHANGE_NONE: they
 	 * do not all have clocks that compare. */
 	uint32_t last_call;
 };
 
+struct collective_exchange {
+	/* that of the first member's first call, as rows have it; UINT64_MAX: the first member is not in it */
+	uint64_t sequence;
+	bool old;   /* it waits for nothing any longer */
+	bool known; /* all of its kernels are known */
+	bool whole; /* it is known, and each kernel meets each other one */
+	bool all; /* it is whole, and all ranks are in it: it holds them up as an all_to_all does */
+	bool maybe_all; /* it may become one of all ranks */
+	/* its calls are not folded: more of them may come, or collectives before them are not folded */
+	bool held;
+};
+
 struct collective_exchanges {
-	bool *held; /* owns; for each of the match's entries: it waits for the rest of its exchange */
-	bool *all; /* owns; for each entry: it is of an exchange of all ranks */
+	/* own; of each of the match's entries, the index of its exchange, or COLLECTIVE_EXCHANGE_NONE */
+	uint32_t *exchange_of;
+	struct collective_exchange *exchanges; /* owns; some are of no entry */
 	struct collective_exchange_kernel
-		*kernels; /* owns; of exchanges that are known as a whole */
-	uint32_t nr_kernels;
+		*kernels; /* owns; of known exchanges, by their sequences */
+	uint32_t nr_exchanges, nr_kernels;
+	uint32_t nr_folded; /* of the kernels */
 };
 
 /* What the calls are of, beside the match. */
@@ -53,6 +65,9 @@ int64_t collective_exchange_begin(const struct collective_log_call *call);
 int collective_exchange_find(const struct collective_match *match,
 			     const struct collective_exchange_calls *calls, bool all,
 			     struct collective_exchanges *found);
+/* Returns the exchange of one of the match's entries. NULL: it is neither a send nor a receive. */
+const struct collective_exchange *
+collective_exchange_of(const struct collective_exchanges *exchanges, uint32_t entry);
 void collective_exchange_fini(struct collective_exchanges *exchanges);
 
 /* What is folded, and room for it. */
@@ -81,13 +96,16 @@ int collective_folding_count(struct collective_sum *sum, uint64_t waited_ns, boo
 void collective_folding_extend(struct collective_fold_member *member,
 			       const struct collective_log_call *call);
 
-/* Splits the kernels of the exchanges (collective_split.h). 0 or -ENOMEM. */
-int collective_exchange_split(struct collective_folding *folding,
-			      const struct collective_fold *fold,
-			      const struct collective_exchanges *exchanges);
+/* Returns the sequence of the first exchange that may be one of all ranks and is held. UINT64_MAX: there is none. */
+uint64_t collective_exchange_held_from(const struct collective_exchanges *exchanges);
 
-/* Compares the exchanges of all ranks as all_to_alls. Call it when the kernels are split. 0 or -ENOMEM. */
-int collective_exchange_compare(struct collective_folding *folding, struct collective_fold *fold,
-				const struct collective_exchanges *exchanges);
+/* Splits the kernels of the exchanges before a sequence (collective_split.h), and compares those of all ranks as
+ * all_to_alls. Call it with sequences that grow, between the collectives: buckets follow one another in time. The last
+ * call has UINT64_MAX. 0 or -ENOMEM. */
+int collective_exchange_fold(struct collective_folding *folding, struct collective_fold *fold,
+			     struct collective_exchanges *exchanges, uint64_t sequence);
+
+/* Holds the exchanges of all ranks that are not folded yet, unless they are old. */
+void collective_exchange_hold(struct collective_exchanges *exchanges);
 
 #endif

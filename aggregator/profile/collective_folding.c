@@ -207,8 +207,9 @@ static int fold_row(struct collective_folding *folding, struct collective_fold *
 	return error;
 }
 
+/* is_behind: an exchange before it is held. */
 static bool is_ready(const struct collective_folding *folding, const struct collective_fold *fold,
-		     const struct collective_match *match, uint32_t row)
+		     const struct collective_match *match, uint32_t row, bool is_behind)
 {
 	const uint32_t *places = &match->places[match->rows[row].entries];
 	uint32_t present = match->rows[row].present, later = match->nr_rows - row;
@@ -216,6 +217,8 @@ static bool is_ready(const struct collective_folding *folding, const struct coll
 	if (folding->all || later > COLLECTIVE_FOLDS_WAITING ||
 	    (uint64_t)later * fold->nr_members > COLLECTIVE_FOLDS_WAITING_CALLS)
 		return true;
+	if (is_behind)
+		return false;
 	if (fold->nr_ranks == COLLECTIVE_NOT_KNOWN
 		    ? present < fold->nr_members || later <= COLLECTIVE_FOLDS_UNKNOWN
 		    : present < fold->nr_ranks)
@@ -244,23 +247,29 @@ static int fold_late(struct collective_folding *folding, struct collective_fold 
 	return error;
 }
 
-/* Collectives are folded in order: the first one that waits holds up the others. */
+/* Collectives and exchanges of all ranks are folded in order: the first one that waits holds up the others. */
 static int fold_rows(struct collective_folding *folding, struct collective_fold *fold,
-		     const struct collective_match *match)
+		     const struct collective_match *match, struct collective_exchanges *exchanges)
 {
+	const uint64_t held_from = collective_exchange_held_from(exchanges);
 	int error = 0;
 
 	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
 		const struct collective_match_row *row = &match->rows[i];
 
-		if (row->number <= fold->to[row->function])
-			error = fold_late(folding, fold, match, row);
-		else if (is_ready(folding, fold, match, i))
-			error = fold_row(folding, fold, match, row);
-		else
+		error = collective_exchange_fold(folding, fold, exchanges, row->sequence);
+		if (error)
 			break;
+		if (row->number <= fold->to[row->function]) {
+			error = fold_late(folding, fold, match, row);
+		} else if (is_ready(folding, fold, match, i, row->sequence > held_from)) {
+			error = fold_row(folding, fold, match, row);
+		} else {
+			collective_exchange_hold(exchanges);
+			break;
+		}
 	}
-	return error;
+	return error ? error : collective_exchange_fold(folding, fold, exchanges, UINT64_MAX);
 }
 
 /* Folds a call that is in no collective. */
@@ -297,17 +306,14 @@ static int take_communicator(void *context, struct collective_match *match)
 	if (!error)
 		error = collective_exchange_find(match, &calls, folding->all, &exchanges);
 	if (!error)
-		error = collective_exchange_split(folding, fold, &exchanges);
+		error = fold_rows(folding, fold, match, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {
-		const struct collective_match_entry *entry = &match->entries[i];
+		const struct collective_exchange *exchange = collective_exchange_of(&exchanges, i);
 
-		if (!entry->in_row && !exchanges.held[i])
-			error = fold_alone(folding, fold, entry, exchanges.all[i]);
+		if (!match->entries[i].in_row && !(exchange && exchange->held))
+			error = fold_alone(folding, fold, &match->entries[i],
+					   exchange && exchange->all);
 	}
-	if (!error)
-		error = fold_rows(folding, fold, match);
-	if (!error)
-		error = collective_exchange_compare(folding, fold, &exchanges);
 	collective_exchange_fini(&exchanges);
 	collective_match_fini(match);
 	return error;

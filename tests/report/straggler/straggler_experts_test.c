@@ -132,6 +132,35 @@ static void a_collective_before_the_exchanges_hides_nobody(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Four collectives, of which two at least are exchanges with results, are in each bucket. Ranks meet in the exchange
+ * before an all_reduce, so none is late to that. */
+static void exchanges_have_their_places_among_the_collectives(void **state)
+{
+	struct mixture mixture = mixture_of(8);
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	mixture.late_rank = 5;
+	mixture.late = 0.4;
+	mixture.one_communicator = true;
+	struct report_straggler *found = play(&mixture);
+	const struct collective_fold *fold = found->communicators[0].fold;
+
+	assert_int_equal(found->nr_communicators, 1);
+	assert_int_equal(fold->used, STEPS * 5 - 1);
+	assert_int_equal(fold->shift, 2);
+	for (uint32_t i = 0; i < collective_fold_buckets(fold); i++)
+		for (uint32_t j = 0; j < fold->nr_members; j++)
+			assert_true(j == 5 || fold->members[j].buckets[i].late_twice_ns <
+						      fold->members[5].buckets[i].late_twice_ns);
+	assert_int_equal(found->nr_named, 1);
+	assert_int_equal(found->ranks[0].rank, 5);
+	straggler_text_line(found, line, sizeof(line));
+	assert_non_null(strstr(line, "beyond chance by frequency"));
+	assert_null(strstr(line, "in collectives"));
+	report_straggler_destroy(found);
+}
+
 static void a_slow_gpu_is_no_expert_with_more_tokens(void **state)
 {
 	struct mixture mixture = mixture_of(8);
@@ -203,6 +232,7 @@ int main(void)
 		TEST(exchanges_of_all_ranks_are_compared),
 		TEST(the_rank_is_named_whose_expert_the_others_wait_for),
 		TEST(a_collective_before_the_exchanges_hides_nobody),
+		TEST(exchanges_have_their_places_among_the_collectives),
 		TEST(a_slow_gpu_is_no_expert_with_more_tokens),
 		TEST(an_imbalance_that_moves_is_nobodys),
 		TEST(equal_experts_are_not_mentioned),

@@ -183,7 +183,7 @@ void mixture_play(const struct mixture *mixture)
 	for (uint32_t i = 0; i < mixture->steps; i++) {
 		for (uint32_t j = 0; j < LAYERS; j++)
 			layer(&job);
-		reduce(&job, ALL);
+		reduce(&job, mixture->one_communicator ? EXPERTS : ALL);
 		if (i % 16 == 15)
 			job_commit();
 	}

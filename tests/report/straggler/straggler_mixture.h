@@ -18,6 +18,7 @@ struct mixture {
 	bool same_tokens;               /* only its GPU takes longer */
 	bool one_call;                  /* an exchange is a call of ncclAlltoAll */
 	bool begins_together;           /* with two all_reduces among those that exchange */
+	bool one_communicator;          /* the all_reduce of a step is among those that exchange, too */
 	uint64_t seed;
 };
 
