@@ -183,6 +183,7 @@ set(FLAMEGRID_SLOW_TESTS
   swarm_test 4
   torch_operators_test 5
   top_test 30
+  watch_experts_test 9
   watch_test 40
   windows_test 8)
 

@@ -32,9 +32,9 @@
 #define COLLECTIVE_FOLDS_SPREAD    1000u
 #define COLLECTIVE_FOLDS_NEWEST    32u
 #define COLLECTIVE_FOLDS_COSTLIEST 32u
-/* The newest sends and receives of each rank are kept, too: they show the stages of pipelines. In communicators of few
- * ranks more are kept, for COLLECTIVE_FOLDS_NEWEST exchanges of all ranks, but not more calls than
- * COLLECTIVE_FOLDS_EXCHANGED. */
+/* The newest sends and receives of each rank are kept, too, and do not count to those: they show the stages of
+ * pipelines. In communicators of few ranks more are kept, for COLLECTIVE_FOLDS_NEWEST exchanges of all ranks, but not
+ * more calls than COLLECTIVE_FOLDS_EXCHANGED. */
 #define COLLECTIVE_FOLDS_EXCHANGES 128u
 #define COLLECTIVE_FOLDS_EXCHANGED 16384u
 

@@ -89,8 +89,8 @@ static uint32_t count_kept(const uint32_t *counts, uint32_t nr_processes)
 	if (width < 2)
 		return COLLECTIVE_FOLDS_EXCHANGES;
 	kept = COLLECTIVE_FOLDS_EXCHANGED / width;
-	if (kept > COLLECTIVE_FOLDS_NEWEST * 2 * (width - 1))
-		kept = COLLECTIVE_FOLDS_NEWEST * 2 * (width - 1);
+	if (kept > COLLECTIVE_FOLDS_NEWEST * 2 * width) /* some ranks also send to themselves */
+		kept = COLLECTIVE_FOLDS_NEWEST * 2 * width;
 	return kept > COLLECTIVE_FOLDS_EXCHANGES ? kept : COLLECTIVE_FOLDS_EXCHANGES;
 }
 
@@ -180,6 +180,19 @@ static uint32_t at_least(uint32_t nr_calls, uint32_t collectives, uint32_t width
 	return collectives * width > nr_calls ? collectives * width : nr_calls;
 }
 
+/* Many messages between two collectives drop neither out. raws: the newest first. */
+static void keep_newest(struct collective_folds *folds, const struct raw *raws, uint32_t count,
+			uint32_t last)
+{
+	uint32_t collectives = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (i < last || (!is_message(&raws[i]) && collectives < last)) {
+			keep(folds, &raws[i]);
+			collectives += !is_message(&raws[i]);
+		}
+}
+
 static int keep_group(struct collective_folds *folds, const struct collective_log_call *calls,
 		      struct raw *raws, uint32_t count)
 {
@@ -191,8 +204,7 @@ static int keep_group(struct collective_folds *folds, const struct collective_lo
 	const uint32_t last = at_least(COLLECTIVE_FOLDS_LAST, COLLECTIVE_FOLDS_NEWEST, width);
 	const uint32_t worst = at_least(COLLECTIVE_FOLDS_WORST, COLLECTIVE_FOLDS_COSTLIEST, width);
 
-	for (uint32_t i = 0; i < count && i < last; i++)
-		keep(folds, &raws[i]);
+	keep_newest(folds, raws, count, last);
 	keep_spread(folds, raws, count, at_least(COLLECTIVE_FOLDS_SPREAD, 2, width));
 	qsort(raws, count, sizeof(*raws), by_waits);
 	return keep_worst(folds, calls, raws, count, worst < count ? worst : count);

@@ -414,6 +414,50 @@ static void a_wide_communicator_keeps_its_newest_collectives(void **state)
 	assert_int_equal(count_rows(sql), COLLECTIVE_FOLDS_NEWEST * width);
 }
 
+/* What a rank sends and receives in an exchange of all ranks, and its all_reduce. Returns the number of its last call. */
+static uint32_t put_step(uint32_t rank, uint32_t width, uint32_t step)
+{
+	const uint32_t calls = 1 + 2 * width;
+
+	for (uint32_t i = 0; i < calls; i++) {
+		const uint32_t at = step * calls + i + 1;
+		struct collective call = job_all_reduce(1, at, 0, 1000 * at, 100 + rank % 3);
+
+		call.function_sequence = step + 1;
+		if (i < 2 * width) {
+			call.function = i < width ? COLLECTIVE_SEND : COLLECTIVE_RECV;
+			call.peer = i % width;
+		}
+		job_call(rank + 1, &call);
+	}
+	return (step + 1) * calls;
+}
+
+/* Some ranks also send to themselves. */
+static void collectives_between_messages_have_rows(void **state)
+{
+	const uint32_t width = 8, steps = 2 * COLLECTIVE_FOLDS_NEWEST,
+		       calls = COLLECTIVE_FOLDS_NEWEST * (1 + 2 * width);
+	uint32_t all = 0;
+	char sql[128];
+
+	(void)state;
+	assert_true(steps * (1 + 2 * width) * width > STORE_FOLDS_ROUND);
+	for (uint32_t rank = 0; rank < width; rank++)
+		job_communicator(job_process((int32_t)rank), 1, 0xfeed, rank, width);
+	for (uint32_t step = 0; step < steps; step++)
+		for (uint32_t rank = 0; rank < width; rank++)
+			all = put_step(rank, width, step);
+	job_commit();
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM collectives WHERE folded AND sequence > %u", all - calls);
+	assert_int_equal(count_rows(sql), calls * width);
+	snprintf(sql, sizeof(sql),
+		 "SELECT count(*) FROM collectives WHERE sequence <= %u AND function IN (%d, %d)",
+		 all - calls, COLLECTIVE_SEND, COLLECTIVE_RECV);
+	assert_int_equal(count_rows(sql), 0);
+}
+
 /* One rank is late in each 40th collective: what it did before is known in rounds that follow, too. */
 static void the_costliest_collectives_keep_the_calls_before_them(void **state)
 {
@@ -477,6 +521,7 @@ int main(void)
 		TEST(a_rank_that_comes_too_late_is_counted),
 		TEST(ranks_of_two_writers_are_compared_by_their_rows),
 		TEST(a_wide_communicator_keeps_its_newest_collectives),
+		TEST(collectives_between_messages_have_rows),
 		TEST(the_costliest_collectives_keep_the_calls_before_them),
 		TEST(a_histogram_has_the_median_to_an_eighth),
 	};
