@@ -5,11 +5,11 @@
 #include "step_ranges.h"
 #include "step_sweep.h"
 
+#include "timeline/perfetto/timeline_stretches.h"
+
 /* So far behind the last step the work is looked for that ends its gaps, and so far before the first one its launches
  * are. */
-#define REACH_NS      TIMELINE_EVENTS_REACH_NS
-#define STRETCH_NS    60000000000u /* the first one */
-#define STRETCH_LEAST 1000u
+#define REACH_NS TIMELINE_EVENTS_REACH_NS
 
 /* ---- steps */
 
@@ -57,66 +57,29 @@ static int read_steps(struct timeline_source *source, const struct timeline_requ
 
 /* ---- stretches */
 
-static void keep_most(uint64_t *most, uint64_t count)
-{
-	*most = count > *most ? count : *most;
-}
+struct stretch {
+	struct timeline_source *source;
+	const struct timeline_request *request;
+	struct step_sweep *sweep;
+	struct timeline_counts *counts;
+};
 
-static void add_counts(struct timeline_counts *sum, const struct timeline_counts *counts)
+static int add_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct event_sums *log = &counts->log;
-
-	keep_most(&sum->unknown, counts->unknown);
-	keep_most(&sum->unclocked, counts->unclocked);
-	keep_most(&sum->others, counts->others);
-	keep_most(&sum->log.damaged, log->damaged);
-	keep_most(&sum->log.compressed, log->compressed);
-	keep_most(&sum->log.lost_events, log->lost_events);
-	keep_most(&sum->log.foreign, log->foreign);
-	keep_most(&sum->log.nameless, log->nameless);
-	keep_most(&sum->log.dropped_events, log->dropped_events);
-}
-
-static int add_stretch(struct timeline_source *source, const struct timeline_request *request,
-		       struct step_sweep *sweep, uint64_t from_ns, uint64_t to_ns,
-		       struct timeline_counts *counts)
-{
-	struct timeline_request stretch = *request;
+	const struct stretch *stretch = context;
+	struct timeline_request request = *stretch->request;
 	struct timeline_events events;
 
-	stretch.from_ns = from_ns;
-	stretch.to_ns = to_ns;
-	if (!stretch.events_max)
-		stretch.events_max = STEP_READER_EVENTS;
-	int error = timeline_events_read(source, &stretch, false, &events);
+	request.from_ns = from_ns;
+	request.to_ns = to_ns;
+	if (!request.events_max)
+		request.events_max = TIMELINE_STRETCHES_EVENTS;
+	int error = timeline_events_read(stretch->source, &request, false, &events);
 	if (!error) {
-		add_counts(counts, &events.counts);
-		error = step_sweep_add(sweep, &events, from_ns, to_ns);
+		timeline_stretches_count(stretch->counts, &events.counts);
+		error = step_sweep_add(stretch->sweep, &events, from_ns, to_ns);
 	}
 	timeline_events_fini(&events);
-	return error;
-}
-
-/* Stretches become shorter where there are too many events, and longer again behind. */
-static int add_stretches(struct timeline_source *source, const struct timeline_request *request,
-			 struct step_sweep *sweep, uint64_t from_ns, uint64_t end_ns,
-			 struct timeline_counts *counts)
-{
-	uint64_t length_ns = STRETCH_NS;
-	int error = 0;
-
-	while (from_ns < end_ns && !error) {
-		const uint64_t to_ns = end_ns - from_ns > length_ns ? from_ns + length_ns : end_ns;
-
-		error = add_stretch(source, request, sweep, from_ns, to_ns, counts);
-		if (error == -EFBIG && to_ns - from_ns > STRETCH_LEAST) {
-			length_ns = (to_ns - from_ns) / 2;
-			error = 0;
-			continue;
-		}
-		from_ns = to_ns;
-		length_ns += length_ns / 4;
-	}
 	return error;
 }
 
@@ -139,9 +102,11 @@ int step_reader_read(struct timeline_source *source, const struct timeline_reque
 	struct step_sweep *sweep = step_sweep_create(rows, timeline_source_profile(source), nccl);
 	if (!sweep)
 		return -ENOMEM;
-	error = add_stretches(source, request, sweep, begin_ns > REACH_NS ? begin_ns - REACH_NS : 0,
-			      end_ns < UINT64_MAX - REACH_NS ? end_ns + REACH_NS : UINT64_MAX,
-			      counts);
+	struct stretch stretch = {source, request, sweep, counts};
+	error = timeline_stretches_walk(begin_ns > REACH_NS ? begin_ns - REACH_NS : 0,
+					end_ns < UINT64_MAX - REACH_NS ? end_ns + REACH_NS
+								       : UINT64_MAX,
+					add_stretch, &stretch);
 	if (!error)
 		step_sweep_end(sweep);
 	step_sweep_destroy(sweep);

@@ -6,10 +6,9 @@
 #include "step_pending.h"
 #include "step_pieces.h"
 
-#include "aggregator/profile/catalog.h"
-#include "aggregator/profile/nccl_kernel.h"
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
+#include "timeline/perfetto/nccl_names.h"
 
 #define LAUNCHES_BACK 4096u /* among so many launches the thread's last one is looked for */
 
@@ -28,15 +27,12 @@ struct process {
 	struct timeline_launch last; /* of the stretches before; stack_id 0: none */
 };
 
-enum kernel_name { NAME_NEW, NAME_NCCL, NAME_OTHER };
-
 struct step_sweep {
 	struct step_pieces pieces;
-	const struct profile *profile;
 	const struct step_nccl *nccl;
 	struct process *processes; /* owns; [id - 1] */
-	uint8_t *names;            /* owns; by string: enum kernel_name */
-	uint32_t nr_processes, nr_names;
+	uint32_t nr_processes;
+	struct nccl_names names;
 	struct edge *edges; /* owns; of the present process and stretch */
 	uint32_t nr_edges, room_edges;
 	struct step_pending pending;
@@ -54,15 +50,12 @@ struct step_sweep *step_sweep_create(struct step_rows *rows, const struct profil
 	if (!sweep)
 		return NULL;
 	*sweep = (struct step_sweep){
-		.profile = profile,
 		.nccl = nccl,
 		.nr_processes = roster_size(profile->collection->roster).processes,
-		.nr_names = catalog_size(profile->collection->catalog).strings + 1,
 	};
 	sweep->processes = calloc(sweep->nr_processes + 1ull, sizeof(*sweep->processes));
-	sweep->names = calloc(sweep->nr_names, 1);
-	if (step_pieces_init(&sweep->pieces, rows, sweep->nr_processes) || !sweep->processes ||
-	    !sweep->names) {
+	if (nccl_names_init(&sweep->names, profile->collection->catalog) ||
+	    step_pieces_init(&sweep->pieces, rows, sweep->nr_processes) || !sweep->processes) {
 		step_sweep_destroy(sweep);
 		return NULL;
 	}
@@ -77,7 +70,7 @@ void step_sweep_destroy(struct step_sweep *sweep)
 		return;
 	free(sweep->processes);
 	step_pieces_fini(&sweep->pieces);
-	free(sweep->names);
+	nccl_names_fini(&sweep->names);
 	free(sweep->edges);
 	step_pending_fini(&sweep->pending);
 	free(sweep);
@@ -152,21 +145,6 @@ static void add_gap(struct step_sweep *sweep, struct process *process, uint64_t 
 
 /* ---- the parts of work */
 
-static bool is_nccl(struct step_sweep *sweep, uint32_t name_id)
-{
-	uint32_t size;
-
-	if (name_id >= sweep->nr_names)
-		return false;
-	if (!sweep->names[name_id]) {
-		const char *name =
-			catalog_string(sweep->profile->collection->catalog, name_id, &size);
-
-		sweep->names[name_id] = nccl_kernel_is(name, size) ? NAME_NCCL : NAME_OTHER;
-	}
-	return sweep->names[name_id] == NAME_NCCL;
-}
-
 /* Work comes first whose launch was first, and that of an unknown launch last. */
 static uint32_t order_of(struct step_sweep *sweep, uint32_t index)
 {
@@ -209,7 +187,7 @@ static int add_work(struct step_sweep *sweep, uint32_t index)
 		return add_interval(sweep, index, work->start_ns, work->end_ns, STEP_GRAPHS);
 	if (work->kind != RECORD_GPU_KERNEL)
 		return add_interval(sweep, index, work->start_ns, work->end_ns, STEP_COPIES);
-	if (!is_nccl(sweep, work->name_id))
+	if (!nccl_names_have(&sweep->names, work->name_id))
 		return add_interval(sweep, index, work->start_ns, work->end_ns, STEP_COMPUTE);
 	if (!sweep->nccl || !step_nccl_find(sweep->nccl, work->process_id, work->correlation_id,
 					    work->end_ns - work->start_ns, &wait_ns))
