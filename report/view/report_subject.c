@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error_text.h"
+#include "base/log.h"
 #include "base/output_file.h"
 #include "report/compare/run_step.h"
 #include "report/model/report_summary.h"
@@ -40,7 +41,8 @@ static int write_html(const struct report_view *view, FILE *out,
 	struct html_options html = {.weight = request->folded.weight,
 				    .subtitle = request->subtitle,
 				    .user_frames = request->user_frames,
-				    .diff = view->diff};
+				    .diff = view->diff,
+				    .path = view->given_path};
 	/* A difference has no tables: theirs would be those of the whole job. */
 	if (!view->diff) {
 		html.statistics = view->statistics;
@@ -58,7 +60,17 @@ static int write_html(const struct report_view *view, FILE *out,
 		html.step = run_step_text(&view->changes->step, step, sizeof(step));
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
-	return html_writer_write(out, view->diff ? &view->diff->tree : view->tree, &html);
+	struct time_strips strips;
+	int error = report_view_strips(view, &strips);
+
+	if (error && error != -ENOENT)
+		log_warning("%s: the page has no time axis: %s", view->given_path,
+			    strerror(-error));
+	if (!error && strips.nr_strips)
+		html.strips = &strips;
+	error = html_writer_write(out, view->diff ? &view->diff->tree : view->tree, &html);
+	time_strips_fini(&strips);
+	return error;
 }
 
 static int write_calls_table(const struct report_view *view, FILE *out,

@@ -122,6 +122,19 @@ int report_view_rebuild(struct report_view *view, const struct report_options *o
 	return report_tree_build(view->profile, options, &view->tree);
 }
 
+int report_view_strips(const struct report_view *view, struct time_strips *strips)
+{
+	*strips = (struct time_strips){0};
+	if (view->diff)
+		return -ENOENT;
+	struct timeline_source *source =
+		timeline_source_create(view->store_path, view->profile, view->clocks->map);
+	int error = source ? time_strips_read(source, 0, strips) : -ENOMEM;
+
+	timeline_source_destroy(source);
+	return error;
+}
+
 void report_view_close(struct report_view *view)
 {
 	report_diff_destroy(view->diff);

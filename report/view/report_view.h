@@ -17,6 +17,7 @@
 #include "report/profile/whole_profile.h"
 #include "report/straggler/report_straggler.h"
 #include "report/topology/straggler_topology.h"
+#include "timeline/strips/time_strips.h"
 
 /* report_view_open() leaves the last eight members NULL or empty. report_view_find() makes the first two. The caller
  * may set the third. report_subject_read() makes the next two, and the caller sets the last three. report_view_close()
@@ -53,6 +54,10 @@ int report_view_find(struct report_view *view, char **error);
 
 /* Makes the tree of the same profile again. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);
+
+/* Reads what the GPUs did over time, unless the view is a difference. 0; -ENOENT: there is no timeline; other -errno.
+ * Call time_strips_fini() in any case. */
+int report_view_strips(const struct report_view *view, struct time_strips *strips);
 
 /* Writes the store's error into *error, as report_view_open() does. Returns result, which is 0 or -errno. */
 int report_view_explain(const struct report_view *view, int result, char **error);

@@ -20,6 +20,7 @@ const PICTURES = [
 	{ name: "steps", kind: "job8", hash: "#tab=steps", height: 640 },
 	{ name: "ranks-64", kind: "job64", hash: "#tab=ranks" },
 	{ name: "ranks-512", kind: "job512", hash: "#tab=ranks" },
+	{ name: "times", kind: "times8", hash: "#time=10.6-12.9", height: 560 },
 	{ name: "frames-1k", kind: "thousand" },
 	{ name: "frames-50k", kind: "fifty_thousand" },
 	{ name: "frames-1m", kind: "million" },

@@ -9,6 +9,7 @@
 
 #include "job_sample.h"
 #include "sample.h"
+#include "times_sample.h"
 
 #include "report/findings/findings.h"
 #include "report/names/kernel_class.h"
@@ -562,16 +563,29 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile},
-		     {"large", fill_large},       {"classes", fill_classes},
-		     {"huge", fill_huge},         {"planes", fill_planes},
-		     {"empty", fill_empty},       {"diff", fill_diff},
-		     {"million", fill_million},   {"job8", job_sample_8},
-		     {"idle8", job_sample_idle},  {"job64", job_sample_64},
-		     {"job512", job_sample_512},  {"gpu1", job_sample_1},
-		     {"helper", fill_helper},     {"native", fill_native},
-		     {"steps", fill_steps},       {"jobdiff", job_sample_diff},
-		     {"thousand", fill_thousand}, {"fifty_thousand", fill_fifty_thousand}};
+	} kinds[] = {{"training", fill_training},
+		     {"hostile", fill_hostile},
+		     {"large", fill_large},
+		     {"classes", fill_classes},
+		     {"huge", fill_huge},
+		     {"planes", fill_planes},
+		     {"empty", fill_empty},
+		     {"diff", fill_diff},
+		     {"million", fill_million},
+		     {"job8", job_sample_8},
+		     {"idle8", job_sample_idle},
+		     {"job64", job_sample_64},
+		     {"job512", job_sample_512},
+		     {"gpu1", job_sample_1},
+		     {"helper", fill_helper},
+		     {"native", fill_native},
+		     {"steps", fill_steps},
+		     {"times", times_sample_8},
+		     {"times8", times_sample_training},
+		     {"times512", times_sample_512},
+		     {"jobdiff", job_sample_diff},
+		     {"thousand", fill_thousand},
+		     {"fifty_thousand", fill_fifty_thousand}};
 	static struct sample sample;
 
 	if (argc != 3)

@@ -7,8 +7,8 @@
 
 #define TIMELINE_STRETCHES_EVENTS (1u << 20) /* of a stretch at most, by default */
 
-/* Takes what is in [from_ns, to_ns). 0; -EFBIG: it is too much, and a part of it will be asked for; other errors end the
- * walk. */
+/* Takes what is in [from_ns, to_ns). 0; -EFBIG: it is too much, and a part of it will be asked for; other errors
+ * end the walk. */
 typedef int timeline_stretches_take(void *context, uint64_t from_ns, uint64_t to_ns);
 
 /* The stretches cover [from_ns, end_ns), each behind the one before. 0; -EFBIG: a microsecond is too much; or what take

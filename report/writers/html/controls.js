@@ -221,6 +221,7 @@ function retheme() {
 	readTheme();
 	showLegend();
 	refit();
+	drawTimes();
 }
 
 function setPrinting(on) {
@@ -230,11 +231,13 @@ function setPrinting(on) {
 	showLegend();
 	resize();
 	view = target();
+	drawTimes();
 	draw(); // at once: the page is printed before the next animation frame
 }
 
 function listen() {
 	listenToPointer();
+	listenToTimes();
 	document.addEventListener("keydown", onKey);
 	$("search").addEventListener("input", (event) => setSearch(event.target.value));
 	$("next").addEventListener("click", () => goToMatch(1));

@@ -20,7 +20,7 @@ function readTheme() {
 	const style = getComputedStyle(document.documentElement);
 	const color = (name) => style.getPropertyValue(name).trim();
 
-	theme = { paper: color("--paper"), ink: color("--frame-ink"), accent: color("--accent"), text: color("--ink"),
+	theme = { paper: color("--paper"), ink: color("--frame-ink"), accent: color("--accent"), text: color("--ink"), panel: color("--panel"),
 		small: color("--small"), smallLine: color("--small-line"), more: color("--more"), less: color("--less"),
 		font: `12px ${getComputedStyle(document.body).fontFamily}` };
 	for (const word of [...CLASSES, "hit"])

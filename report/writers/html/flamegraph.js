@@ -207,6 +207,8 @@ function writeState() {
 		state.set("tab", choice.tab);
 	if (search.query)
 		state.set("search", search.query);
+	if (choice.range)
+		state.set("time", choice.range.map(secondsText).join("-"));
 	if (zoom !== 0)
 		state.set("zoom", zoomPath());
 	if (focus !== zoom)
@@ -244,10 +246,12 @@ function loadState(done) {
 	choice.color = state.get("color") === "module" && !profile.diff ? "module" : "class";
 	choice.sandwich = state.get("sandwich") ?? "";
 	choice.tab = state.get("tab") ?? "flame";
+	choice.range = rangeOf(state.get("time"));
 	savedPlace = placeOf();
 	search.query = state.get("search") ?? "";
 	$("search").value = search.query;
 	setSwitches();
+	showRange();
 	show(true, state.get("zoom"), state.get("at"), done);
 }
 
@@ -314,6 +318,7 @@ const inspection = {
 	labelsOf,
 	fit: (name, width) => fitText(labelsOf(name), width),
 	neighbours: () => NEIGHBOURS,
+	times: describeTimes,
 };
 
 async function start() {
@@ -325,6 +330,7 @@ async function start() {
 		showWindows();
 		showAdvice();
 		makeControls();
+		makeTimes();
 		makeTabs();
 		loadState(() => {
 			listen();

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base64_file.h"
+#include "column_writer.h"
 #include "html_page.h"
 #include "html_text.h"
+#include "strips_writer.h"
 
 #include "base/hash_index.h"
 #include "proto/record.h"
@@ -43,13 +45,6 @@ struct dimension_table {
 	uint32_t nr_rows;
 	struct hash_index index; /* row index + 1 */
 	uint32_t *of_leaf;       /* for each leaf: its row's index */
-};
-
-/* Writes columns of unsigned numbers as varints. Most columns have long runs of zeros, so a run is a 0 and its length
- * less one. */
-struct column_writer {
-	FILE *out;
-	uint64_t zeros; /* length of a run that was not written yet */
 };
 
 static bool has_fields(const void *context, uint32_t id, const void *key)
@@ -114,47 +109,16 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 	return error;
 }
 
-static void put_varint(struct column_writer *writer, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		putc((int)(value & 0x7f) | 0x80, writer->out);
-	putc((int)value, writer->out);
-}
-
-static void end_column(struct column_writer *writer)
-{
-	if (writer->zeros == 0)
-		return;
-	put_varint(writer, 0);
-	put_varint(writer, writer->zeros - 1);
-	writer->zeros = 0;
-}
-
-static void put_value(struct column_writer *writer, uint64_t value)
-{
-	if (value == 0) {
-		writer->zeros++;
-		return;
-	}
-	end_column(writer);
-	put_varint(writer, value);
-}
-
-static void put_signed(struct column_writer *writer, int64_t value)
-{
-	put_value(writer, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
-}
-
 /* A node is the distance to its parent less one (children follow parents) and its name. The root is written, too, so
  * that indexes need no shift. */
 static void put_nodes(struct column_writer *writer, const struct report_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		put_value(writer, i ? i - tree->nodes[i].parent - 1 : 0);
-	end_column(writer);
+		column_writer_put(writer, i ? i - tree->nodes[i].parent - 1 : 0);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++)
-		put_value(writer, tree->nodes[i].name);
-	end_column(writer);
+		column_writer_put(writer, tree->nodes[i].name);
+	column_writer_end(writer);
 }
 
 /* A text becomes an odd number, and an id an even one. */
@@ -166,17 +130,17 @@ static uint64_t context_value(const struct dimension *row)
 static void put_dimensions(struct column_writer *writer, const struct dimension_table *table)
 {
 	for (uint32_t i = 0; i < table->nr_rows; i++) {
-		put_value(writer, table->rows[i].plane);
-		put_value(writer, table->rows[i].job);
-		put_value(writer, table->rows[i].step);
-		put_value(writer, table->rows[i].host);
-		put_signed(writer, table->rows[i].rank);
-		put_signed(writer, table->rows[i].gpu);
-		put_value(writer, context_value(&table->rows[i]));
-		put_value(writer, table->rows[i].stream_id);
-		put_value(writer, table->rows[i].tid);
+		column_writer_put(writer, table->rows[i].plane);
+		column_writer_put(writer, table->rows[i].job);
+		column_writer_put(writer, table->rows[i].step);
+		column_writer_put(writer, table->rows[i].host);
+		column_writer_signed(writer, table->rows[i].rank);
+		column_writer_signed(writer, table->rows[i].gpu);
+		column_writer_put(writer, context_value(&table->rows[i]));
+		column_writer_put(writer, table->rows[i].stream_id);
+		column_writer_put(writer, table->rows[i].tid);
 	}
-	end_column(writer);
+	column_writer_end(writer);
 }
 
 /* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes. */
@@ -187,23 +151,24 @@ static void put_leaves(struct column_writer *writer, const struct report_tree *t
 	const uint32_t nr = tree->nr_leaves;
 
 	for (uint32_t i = 0; i < nr; i++)
-		put_signed(writer, (int64_t)leaves[i].node - (i ? (int64_t)leaves[i - 1].node : 0));
-	end_column(writer);
+		column_writer_signed(writer, (int64_t)leaves[i].node -
+						     (i ? (int64_t)leaves[i - 1].node : 0));
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, leaves[i].name);
-	end_column(writer);
+		column_writer_put(writer, leaves[i].name);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, table->of_leaf[i]);
-	end_column(writer);
+		column_writer_put(writer, table->of_leaf[i]);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, leaves[i].count);
-	end_column(writer);
+		column_writer_put(writer, leaves[i].count);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, leaves[i].ns);
-	end_column(writer);
+		column_writer_put(writer, leaves[i].ns);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, leaves[i].bytes);
-	end_column(writer);
+		column_writer_put(writer, leaves[i].bytes);
+	column_writer_end(writer);
 }
 
 /* Writes count, ns and bytes of a difference's other side. */
@@ -212,14 +177,14 @@ static void put_before(struct column_writer *writer, const struct report_diff *d
 	const uint32_t nr = diff->tree.nr_leaves;
 
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, diff->before[i].count);
-	end_column(writer);
+		column_writer_put(writer, diff->before[i].count);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, diff->before[i].ns);
-	end_column(writer);
+		column_writer_put(writer, diff->before[i].ns);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, diff->before[i].bytes);
-	end_column(writer);
+		column_writer_put(writer, diff->before[i].bytes);
+	column_writer_end(writer);
 }
 
 /* Returns whether there is any histogram. */
@@ -240,30 +205,31 @@ static void put_durations(struct column_writer *writer, const struct report_tree
 	int64_t last = 0;
 
 	for (uint32_t i = 0; i < nr; i++)
-		put_value(writer, tree->leaves[i].has_durations
+		column_writer_put(writer,
+				  tree->leaves[i].has_durations
 					  ? duration_bins_list(&tree->leaves[i].durations, list) + 1
 					  : 0);
-	end_column(writer);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
 		for (uint32_t j = 0, bins = duration_bins_list(&tree->leaves[i].durations, list);
 		     j < bins; j++) {
-			put_signed(writer, (int64_t)list[j].bucket - last);
+			column_writer_signed(writer, (int64_t)list[j].bucket - last);
 			last = list[j].bucket;
 		}
-	end_column(writer);
+	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
 		for (uint32_t j = 0, bins = duration_bins_list(&tree->leaves[i].durations, list);
 		     j < bins; j++)
-			put_value(writer, list[j].count);
-	end_column(writer);
+			column_writer_put(writer, list[j].count);
+	column_writer_end(writer);
 }
 
 /* Writes for each string that of its framework, or 0. */
 static void put_frameworks(struct column_writer *writer, const struct report_tree *tree)
 {
 	for (uint32_t i = 0; i < tree->nr_strings; i++)
-		put_value(writer, tree->frameworks[i]);
-	end_column(writer);
+		column_writer_put(writer, tree->frameworks[i]);
+	column_writer_end(writer);
 }
 
 /* Returns whether there is anything to fold. */
@@ -276,7 +242,8 @@ static bool has_frameworks(const struct report_tree *tree)
 }
 
 static void write_columns(FILE *out, const struct report_tree *tree,
-			  const struct dimension_table *table, const struct report_diff *diff)
+			  const struct dimension_table *table, const struct report_diff *diff,
+			  const struct time_strips *strips)
 {
 	struct column_writer writer = {.out = out};
 
@@ -289,6 +256,8 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 		put_frameworks(&writer, tree);
 	if (has_durations(tree))
 		put_durations(&writer, tree);
+	if (strips)
+		strips_writer_columns(&writer, strips);
 }
 
 /* 64-bit numbers are written as text, because JavaScript would round them. */
@@ -474,6 +443,8 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 	if (options->straggler)
 		straggler_verdicts_json(out, options->straggler);
 	json_writer_memory(out, tree);
+	if (options->strips)
+		strips_writer_json(out, options->strips, options->path);
 }
 
 static void write_profile(FILE *out, const struct report_tree *tree,
@@ -513,7 +484,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
 		tree->nr_nodes, table->nr_rows, tree->nr_leaves);
 	putc('\0', out);
-	write_columns(out, tree, table, options->diff);
+	write_columns(out, tree, table, options->diff, options->strips);
 }
 
 static bool nodes_are_valid(const struct report_tree *tree)

@@ -19,6 +19,7 @@
 
 struct findings;
 struct report_straggler;
+struct time_strips;
 
 struct html_options {
 	/* The meaning of a frame's width, and the dimensions that are frames at the root, when the page opens. The
@@ -41,6 +42,9 @@ struct html_options {
 	/* borrowed as above; NULL: none */
 	const struct findings *findings;
 	const struct report_straggler *straggler;
+	/* the time axis, and the profile as commands name it, which the page shows; borrowed as above; NULL: none */
+	const struct time_strips *strips;
+	const char *path;
 };
 
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become U+FFFD. options NULL:

@@ -251,7 +251,12 @@ function showTip(event) {
 	tip.lastElementChild.textContent = [weightText(choice.weight, sum), `${percentText(BigInt(Math.round(Number(sum))), sumOf(0))} of all`,
 		...(nr > 1 ? [`widest: ${labelOf(frame)}`] : [CLASS_LABELS[classOf(frame)], gpu ?? "",
 			profile.diff ? `${changeText(frame)} against ${profile.diff[0]}` : ""])].filter((text) => text).join(" · ");
+	placeTip(tip, event);
+}
+
+function placeTip(tip, event) {
 	const left = event.clientX + 14, top = event.clientY + 18;
+
 	tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`;
 	tip.style.top = `${top + tip.offsetHeight > innerHeight - 8 ? event.clientY - tip.offsetHeight - 10 : top}px`;
 }

@@ -141,6 +141,8 @@ function decodeProfile(profile) {
 	// For each string that of its framework; 0: it is the user's.
 	profile.frameworkOf = profile.frameworks ? reader.small(profile.strings.length) : [];
 	profile.durations = profile.hasDurations ? decodeDurations(reader, leaves) : null;
+	if (profile.timeline)
+		decodeTimes(reader, profile.timeline);
 	for (const id of new Set(profile.frameworkOf))
 		if (id)
 			frameworkNames.add(profile.strings[id]);

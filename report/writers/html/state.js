@@ -22,9 +22,9 @@ let search = { query: "", names: null, hits: 0, matched: 0n, at: -1, list: null,
 let printing = false, drawMs = 0, firstDrawMs = 0, drawQueued = false;
 let canvasSize = { width: 0, height: 0 };
 let view = { from: 0, span: 1 }, zoomStart = null; // what is drawn; where and when the running zoom began
-// sandwich: the name of a function, "": none. tab: the word of the open one.
+// sandwich: the name of a function, "": none. tab: the word of the open one. range: of the time axis, [from, to] in ns.
 const choice = { weight: "time", split: new Set(), only: {}, join: false, user: false, up: false, byName: false,
-	color: "class", sandwich: "", tab: "flame" };
+	color: "class", sandwich: "", tab: "flame", range: null };
 
 const nameOf = (frame) => profile.names[frames.name[frame]];
 const textOf = (frame) => visibleText(nameOf(frame));

@@ -32,6 +32,12 @@ same "chrome: one process" "$(awk '$1 == "processes" { print $2 }' "$scratch/chr
 "$flamegrid" timeline "$scratch/p" --steps -f chrome -o "$scratch/x" 2>"$scratch/err"
 same "chrome: steps are no trace" $? 2
 
+# ---- the page has a time axis of the same events
+"$flamegrid" report "$scratch/p" -f json >"$scratch/json" 2>/dev/null
+python3 "$readers/read_strips.py" "$scratch/p/flame.html" "$scratch/json" >"$scratch/strips" 2>&1
+same "strips, bins, steps, and each as busy as its GPU" "$(tr '\n' ' ' <"$scratch/strips")" "2 1000 0 exact "
+contains "its profile is named" <(page_data "$scratch/p/flame.html") "\"path\":\"$scratch/p/profile.db\""
+
 # ---- a file that cannot be written: what was there stays, and a device is none of ours to remove
 echo mine >"$scratch/kept"
 mkdir "$scratch/dev"

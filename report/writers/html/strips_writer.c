@@ -1,0 +1,94 @@
+#include "strips_writer.h"
+
+#include <inttypes.h>
+
+#include "html_text.h"
+
+static uint32_t count_ticks(const struct step_ticks *ticks)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < STEP_TICKS_MOST; i++)
+		count += ticks->begins_ns[i] != 0;
+	return count;
+}
+
+/* What the strips lack. */
+static void write_losses(FILE *out, const struct timeline_counts *counts)
+{
+	fprintf(out,
+		",\"dropped\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"damaged\":%" PRIu64
+		",\"unclocked\":%" PRIu64,
+		counts->log.dropped_events, counts->log.lost_events,
+		counts->log.damaged + counts->log.compressed, counts->unclocked + counts->unknown);
+}
+
+void strips_writer_json(FILE *out, const struct time_strips *strips, const char *path)
+{
+	fprintf(out,
+		"\"timeline\":{\"spanNs\":%" PRIu64 ",\"binNs\":%" PRIu64 ",\"bins\":%" PRIu32
+		",\"apart\":%" PRIu32 ",\"ticks\":%" PRIu32 ",\"leftOut\":%" PRIu32,
+		strips->end_ns - strips->first_ns, strips->axis.bin_ns, strips->axis.nr_bins,
+		strips->ticks.apart, count_ticks(&strips->ticks), strips->nr_left_out);
+	write_losses(out, &strips->counts);
+	fputs(",\"path\":", out);
+	html_text_json(out, path);
+	fputs(",\n\"strips\":[", out);
+	for (uint32_t i = 0; i < strips->nr_strips; i++) {
+		const struct time_strip *strip = &strips->strips[i];
+
+		fputs(i ? ",[" : "[", out);
+		html_text_json(out, strip->host);
+		fprintf(out, ",%" PRId32 ",%" PRId32 "]", strip->device.gpu, strip->device.rank);
+	}
+	fputs("]},\n", out);
+}
+
+/* Sums are rounded, not parts: so what stands on one another is right. */
+static uint64_t level_of(const struct time_strips *strips, const struct time_strip *strip,
+			 uint32_t bin, uint32_t part)
+{
+	const struct strip_axis *axis = &strips->axis;
+	const uint64_t *ns = &strip->bins.ns[(size_t)bin * STRIP_PARTS];
+	const uint64_t left_ns = strips->end_ns - axis->first_ns - bin * axis->bin_ns;
+	const uint64_t width_ns = left_ns < axis->bin_ns ? left_ns : axis->bin_ns;
+	uint64_t before_ns = 0, most_ns = 0;
+
+	for (uint32_t i = 0; i < STRIP_PARTS; i++) {
+		before_ns += i < part ? ns[i] : 0;
+		most_ns += ns[i];
+	}
+	/* The last bin may have work behind the end that the heads of blocks tell. */
+	most_ns = most_ns > width_ns ? most_ns : width_ns;
+	return ((before_ns + ns[part]) * STRIPS_WRITER_LEVELS + most_ns / 2) / most_ns -
+	       (before_ns * STRIPS_WRITER_LEVELS + most_ns / 2) / most_ns;
+}
+
+static void put_levels(struct column_writer *writer, const struct time_strips *strips)
+{
+	for (uint32_t i = 0; i < strips->nr_strips; i++)
+		for (uint32_t part = 0; part < STRIP_PARTS; part++)
+			for (uint32_t bin = 0; bin < strips->axis.nr_bins; bin++)
+				column_writer_put(writer,
+						  level_of(strips, &strips->strips[i], bin, part));
+	column_writer_end(writer);
+}
+
+void strips_writer_columns(struct column_writer *writer, const struct time_strips *strips)
+{
+	const struct step_ticks *ticks = &strips->ticks;
+	uint64_t last_ns = strips->first_ns;
+
+	put_levels(writer, strips);
+	for (uint32_t i = 0; i < STEP_TICKS_MOST; i++)
+		if (ticks->begins_ns[i])
+			column_writer_put(writer, i);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < STEP_TICKS_MOST; i++) {
+		if (!ticks->begins_ns[i])
+			continue;
+		column_writer_signed(writer, (int64_t)(ticks->begins_ns[i] - last_ns));
+		last_ns = ticks->begins_ns[i];
+	}
+	column_writer_end(writer);
+}

@@ -1,0 +1,240 @@
+// The time axis: what each device did over the time that the profile's timeline covers, and when steps began.
+
+// As strip_bins.h has them, each with the class whose colour it has. What is left of a bin is idle time.
+const TIME_PARTS = [["kernel", "kernels"], ["graph", "CUDA graphs"], ["nccl", "NCCL"], ["copy", "copies, memsets"]];
+const STRIP_PX = 16;
+const AXIS_PX = 20;
+const STEPS_PX = 14;
+const STRIPS_SHOWN = 6; // the others come by scrolling
+const STRIPS_PRINTED = 64;
+const TIME_LABEL_PX = 90;
+const TICK_PX = 4;
+
+const axisCanvas = $("axis"), strips = $("strips"), axisContext = axisCanvas.getContext("2d", { alpha: false });
+// What is below the selection is drawn once: first is the strip on top.
+const painted = { canvas: element("canvas"), width: 0, height: 0, left: 0, first: -1, theme: null };
+
+function decodeTimes(reader, timeline) {
+	const { strips: devices, bins, ticks, apart } = timeline;
+
+	timeline.levels = Uint8Array.from(reader.small(devices.length * TIME_PARTS.length * bins));
+	const indexes = reader.small(ticks), offsets = reader.numbers(ticks);
+	let time = 0;
+	timeline.ticks = Array.from(indexes, (index, i) => ({ number: index * apart, time: time += unzigzag(offsets[i]) }))
+		.sort((a, b) => a.time - b.time);
+	timeline.parts = TIME_PARTS.map((_, part) => part).filter((part) => part !== 1 || timeline.levels.some((level, at) =>
+		level > 0 && Math.floor(at / bins) % TIME_PARTS.length === 1)); // graphs are rare
+	timeline.devices = devices.map(([host, gpu, rank]) => {
+		const device = gpu < 0 ? "GPU?" : `GPU${gpu}`, whole = `${visibleText(host)} ${device}`.trim();
+
+		return rank < 0 ? [whole, device] : [`rank ${rank} · ${whole}`, `rank ${rank}`];
+	});
+}
+
+// ---- Figures ----
+
+const levelAt = (strip, part, bin) => profile.timeline.levels[(strip * TIME_PARTS.length + part) * profile.timeline.bins + bin];
+const binAt = (ns) => Math.max(0, Math.min(profile.timeline.bins - 1, Math.floor(ns / profile.timeline.binNs)));
+
+// The percentages of the parts in the bins [from, to] of a strip.
+function sharesOf(strip, from, to) {
+	return TIME_PARTS.map((_, part) => {
+		let sum = 0;
+
+		for (let bin = from; bin <= to; bin++)
+			sum += levelAt(strip, part, bin);
+		return sum / (to - from + 1);
+	});
+}
+
+function sharesText(shares) {
+	const idle = 100 - shares.reduce((sum, share) => sum + share, 0);
+
+	return [...profile.timeline.parts.map((part) => `${TIME_PARTS[part][1]} ${shares[part].toFixed(0)} %`), `idle ${idle.toFixed(0)} %`].join(", ");
+}
+
+// Seconds to the nanosecond, without zeros at the end.
+const secondsText = (ns) => `${Math.floor(ns / 1e9)}.${String(Math.round(ns % 1e9)).padStart(9, "0")}`.replace(/\.?0+$/, "");
+
+// The first and the last step that may run at a time: there may be more steps than ticks. null: before the first one.
+function stepsAt(ns) {
+	const { ticks, apart } = profile.timeline, tick = ticks.findLast(({ time }) => time <= ns);
+
+	return tick ? [Math.max(1, tick.number), tick.number + apart - 1] : null;
+}
+
+const stepsWords = ([first, last]) => first === last ? `step ${first}` : `steps ${first} to ${last}`;
+
+function stepText(ns) {
+	const steps = stepsAt(ns);
+
+	return steps ? stepsWords(steps) : "";
+}
+
+// The steps that have a part in a time.
+function stepsText(from, to) {
+	const first = stepsAt(from) ?? stepsAt(Math.max(from, profile.timeline.ticks[0]?.time)), last = stepsAt(to - 1);
+
+	return first && last ? stepsWords([first[0], last[1]]) : "";
+}
+
+// ---- Drawing ----
+
+const stripsTop = () => AXIS_PX + (profile.timeline.ticks.length ? STEPS_PX : 0);
+const xOfTime = (ns) => painted.left + ns / profile.timeline.spanNs * (painted.width - painted.left);
+const timeOfX = (x) => Math.max(0, Math.min(1, (x - painted.left) / (painted.width - painted.left))) * profile.timeline.spanNs;
+
+// The least of 1, 2, 5, 10, 20 … that is this much.
+function roundUp(least) {
+	const unit = 10 ** Math.floor(Math.log10(least));
+
+	return [1, 2, 5, 10].map((times) => times * unit).find((value) => value >= least * (1 - 1e-9));
+}
+
+function paintAxis(draw) {
+	const { spanNs } = profile.timeline, step = roundUp(Math.max(1, spanNs * TIME_LABEL_PX / Math.max(1, painted.width - painted.left)));
+	const [unit, word] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([ns]) => spanNs >= 2 * ns) ?? [1, "ns"];
+	const decimals = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
+
+	draw.fillStyle = theme.text;
+	for (let ns = 0; ns <= spanNs; ns += step) {
+		const x = Math.round(xOfTime(ns)), text = `${(ns / unit).toFixed(decimals)} ${word}`;
+
+		draw.fillRect(x, AXIS_PX - 5, 1, 5);
+		if (x + 4 + textWidth(text, 200) <= painted.width)
+			draw.fillText(text, x + 4, AXIS_PX - 6);
+	}
+}
+
+function paintSteps(draw) {
+	const { ticks, apart } = profile.timeline, top = AXIS_PX, widest = 14 + textWidth(String(ticks.at(-1)?.number ?? ""), 200);
+	const labels = ticks.length * widest / Math.max(1, painted.width - xOfTime(ticks[0]?.time ?? 0)), every = apart * roundUp(Math.max(1, labels));
+	let lastTick = -TICK_PX;
+
+	if (ticks.length === 0)
+		return;
+	draw.fillStyle = theme.text;
+	draw.fillText("steps", 0, top + 11);
+	for (const { number, time } of ticks) {
+		const x = Math.round(xOfTime(time)), hasLabel = number % every === 0 && x + widest <= painted.width;
+
+		if (x - lastTick >= TICK_PX || hasLabel)
+			draw.fillRect(lastTick = x, top, 1, hasLabel ? STEPS_PX - 2 : 5);
+		if (hasLabel)
+			draw.fillText(String(number), x + 3, top + 11);
+	}
+}
+
+// A column of pixels has one bin or the mean of several.
+function paintStrip(draw, strip, top) {
+	const { bins, binNs, spanNs, parts } = profile.timeline, width = painted.width - painted.left, height = STRIP_PX - 2;
+	const columns = Math.min(bins, Math.max(1, Math.floor(width))), columnNs = bins * binNs / columns;
+
+	draw.fillStyle = theme.text;
+	draw.fillText(fitText(profile.timeline.devices[strip], painted.left - 8), 0, top + 11);
+	draw.fillStyle = theme.panel;
+	draw.fillRect(painted.left, top, width, height);
+	for (let column = 0; column < columns; column++) {
+		const from = Math.floor(column * bins / columns), to = Math.max(from, Math.floor((column + 1) * bins / columns) - 1);
+		const left = Math.round(xOfTime(column * columnNs)), right = Math.round(xOfTime(Math.min(spanNs, (column + 1) * columnNs)));
+		const shares = sharesOf(strip, from, to);
+		let bottom = top + height;
+
+		for (const part of parts) {
+			const tall = shares[part] * height / 100;
+
+			if (tall === 0)
+				continue;
+			draw.fillStyle = theme[TIME_PARTS[part][0]];
+			draw.fillRect(left, bottom - tall, Math.max(1, right - left), tall);
+			bottom -= tall;
+		}
+	}
+}
+
+function paint(first, height, ratio) {
+	const draw = painted.canvas.getContext("2d", { alpha: false });
+
+	painted.canvas.width = axisCanvas.width;
+	painted.canvas.height = axisCanvas.height;
+	draw.setTransform(ratio, 0, 0, ratio, 0, 0);
+	draw.fillStyle = theme.paper;
+	draw.fillRect(0, 0, painted.width, height);
+	draw.font = theme.font;
+	paintAxis(draw);
+	paintSteps(draw);
+	for (let strip = Math.floor(first), top = stripsTop() - (first % 1) * STRIP_PX; strip < profile.timeline.devices.length && top < height;
+		strip++, top += STRIP_PX)
+		paintStrip(draw, strip, top);
+	Object.assign(painted, { first, height, theme });
+}
+
+function drawTimes() {
+	if (!profile.timeline || $("times").hidden)
+		return;
+	const nr = profile.timeline.devices.length, shown = Math.min(nr, printing ? STRIPS_PRINTED : STRIPS_SHOWN);
+	const width = printing ? PRINT_WIDTH_PX : strips.clientWidth, height = stripsTop() + shown * STRIP_PX, ratio = printing ? 2 : devicePixelRatio || 1;
+
+	if (width === 0)
+		return; // it is folded, or another tab is open
+	strips.style.height = `${height}px`;
+	$("strips-spacer").style.height = `${(nr - shown) * STRIP_PX}px`;
+	if (axisCanvas.width !== Math.round(width * ratio) || axisCanvas.height !== Math.round(height * ratio)) {
+		axisCanvas.width = Math.round(width * ratio);
+		axisCanvas.height = Math.round(height * ratio);
+		axisCanvas.style.width = `${width}px`;
+		axisCanvas.style.height = `${height}px`;
+		painted.theme = null;
+	}
+	const first = printing ? 0 : Math.min(Math.floor(strips.scrollTop / STRIP_PX), nr - shown);
+
+	context.font = theme.font; // which textWidth() measures with
+	painted.width = width;
+	painted.left = width < 500 ? 66 : 170;
+	if (painted.theme !== theme || painted.first !== first || painted.height !== height)
+		paint(first, height, ratio);
+	axisContext.setTransform(1, 0, 0, 1, 0, 0);
+	axisContext.drawImage(painted.canvas, 0, 0);
+	axisContext.setTransform(ratio, 0, 0, ratio, 0, 0);
+	drawBrush(axisContext, height);
+}
+
+// ---- Words ----
+
+function lackText({ leftOut, dropped, lost, damaged, unclocked, devices }) {
+	return [[leftOut, `${grouped(leftOut)} more ${leftOut === 1 ? "device has" : "devices have"} no strip: a page has ${grouped(devices.length)}`],
+		[dropped, `${grouped(dropped)} older events were dropped, as --timeline and --max-size asked`],
+		[lost, `${lost === 1 ? "1 event is" : `${grouped(lost)} events are`} missing: the disk did not take ${lost === 1 ? "it" : "them"}`],
+		[damaged, `${grouped(damaged)} parts of the timeline's files could not be read`],
+		[unclocked, `${grouped(unclocked)} events are left out: their clock or their process is not known`],
+	].filter(([count]) => count > 0).map(([, text]) => text).join("; ");
+}
+
+function makeTimes() {
+	const { timeline } = profile;
+
+	$("times").hidden = !timeline;
+	if (!timeline)
+		return;
+	const { devices, bins, binNs, spanNs, parts, apart, ticks } = timeline, lack = lackText(timeline);
+	const steps = ticks.length ? `, ${apart === 1 ? grouped(ticks.length) : `about ${grouped(ticks.length * apart)}`} steps` : "";
+
+	$("times-what").textContent = `Time: ${timeText(spanNs)}, ${devices.length === 1 ? "1 GPU" : `${grouped(devices.length)} GPUs`}${steps}`;
+	$("times-what").title = `${grouped(bins)} bins of ${timeText(binNs)}`;
+	$("times-legend").replaceChildren(...parts.map((part) => legendItem(...TIME_PARTS[part])), legendItem("idle", "idle"));
+	$("times-lack").hidden = !lack;
+	$("times-lack").textContent = lack;
+	$("times-keys").hidden = $("times-keys").nextElementSibling.hidden = false;
+	axisCanvas.setAttribute("aria-label", `Time axis of ${timeText(spanNs)}, ${devices.length} devices${steps}. ` +
+		"Arrow keys move, with Shift they select a range, Escape clears it.");
+}
+
+// What tests may look at.
+function describeTimes() {
+	const { timeline } = profile;
+
+	return timeline && { spanNs: timeline.spanNs, binNs: timeline.binNs, bins: timeline.bins, ticks: timeline.ticks, apart: timeline.apart,
+		devices: timeline.devices, range: choice.range, left: painted.left, width: painted.width, top: stripsTop(), first: painted.first,
+		levels: timeline.devices.map((_, strip) => TIME_PARTS.map((__, part) => Array.from({ length: timeline.bins }, (___, bin) =>
+			levelAt(strip, part, bin)))) };
+}

@@ -1,0 +1,18 @@
+/* Samples with a time axis. The shares of each bin follow from its number (times_test.mjs). */
+#ifndef TIMES_SAMPLE_H
+#define TIMES_SAMPLE_H
+
+#include "sample.h"
+
+#define TIMES_SAMPLE_BIN_NS 20000000u
+
+/* 8 ranks with 40 steps, and all that an axis may lack. The names of a host and of the profile are hostile. */
+void times_sample_8(struct sample *sample);
+
+/* The same ranks in a training, for a picture. */
+void times_sample_training(struct sample *sample);
+
+/* 512 ranks with 4096 steps: each fourth one has a tick. */
+void times_sample_512(struct sample *sample);
+
+#endif

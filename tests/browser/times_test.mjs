@@ -1,0 +1,207 @@
+// The time axis in Chromium (page_fixture.mjs). The samples are those of times_sample.c.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { SHIFT, clickElement, finish, open, press, rgb, settled, shoot, state, text } from "./page_fixture.mjs";
+
+const BIN_NS = 20e6;
+const times = (page) => page.value("flamegrid.times()");
+const hash = (page) => page.value("decodeURIComponent(location.hash)");
+const isHidden = (page, id) => page.value(`document.getElementById("${id}").hidden`);
+
+// What the sample has in a bin, in percent.
+const levelsOf = (rank, bin, bins) => {
+	const scale = bin === bins - 1 ? 2 : 1; // the last bin is half as long
+	const sums = [(bin * 7 + rank * 13) % 60, bin === 17 ? 5 : 0, Math.floor(bin / 50) % 2 ? 20 : 0, bin % 10 === 0 ? 4 : 0]
+		.map((sum = 0, i, all) => all.slice(0, i + 1).reduce((whole, part) => whole + part, 0) * scale);
+	const most = Math.max(100, sums.at(-1)), levels = sums.map((sum) => Math.floor((sum * 100 + most / 2) / most));
+
+	return levels.map((level, i) => level - (i ? levels[i - 1] : 0));
+};
+
+// Where a time is on a strip.
+async function placeOf(page, ns, strip = 0) {
+	const { left, width, top, spanNs, first } = await times(page);
+	const box = await page.value(`(({ x, y }) => ({ x, y }))(document.getElementById("axis").getBoundingClientRect())`);
+
+	return { x: box.x + left + ns / spanNs * (width - left), y: box.y + top + (strip - first + 0.5) * 16 };
+}
+
+async function mouse(page, type, { x, y }) {
+	await page.send("Input.dispatchMouseEvent", { type, x, y, button: type === "mouseMoved" ? "none" : "left", clickCount: 1,
+		buttons: type === "mouseReleased" ? 0 : 1 });
+}
+
+async function drag(page, from, to) {
+	await mouse(page, "mousePressed", await placeOf(page, from));
+	await mouse(page, "mouseMoved", await placeOf(page, (from + to) / 2));
+	await mouse(page, "mouseMoved", await placeOf(page, to));
+	await mouse(page, "mouseReleased", await placeOf(page, to));
+	await settled(page);
+}
+
+test("a profile without a timeline has no time axis", async () => {
+	const page = await open("training", { hash: "#time=1-2" });
+
+	assert.equal(await isHidden(page, "times"), true);
+	assert.equal(await times(page), undefined);
+	assert.equal(await page.value("document.getElementById('times-keys').hidden"), true);
+	await press(page, "ArrowDown");
+	assert.doesNotMatch(await hash(page), /time/);
+	await finish(page);
+});
+
+test("each strip has what its device did in each bin", async () => {
+	const page = await open("times"), { bins, binNs, spanNs, levels, devices, ticks, apart } = await times(page);
+
+	assert.deepEqual([bins, binNs, spanNs, devices.length, apart], [500, BIN_NS, 499.5 * BIN_NS, 8, 1]);
+	levels.forEach((parts, rank) => {
+		for (let bin = 0; bin < bins; bin++)
+			assert.deepEqual(parts.map((part) => part[bin]), levelsOf(rank, bin, bins), `rank ${rank}, bin ${bin}`);
+	});
+	assert.deepEqual(ticks.map(({ number }) => number), Array.from({ length: 40 }, (_, i) => i + 1));
+	assert.equal(ticks[0].time, spanNs / 10);
+	assert.equal(await text(page, "times-what"), "Time: 9.990 s, 8 GPUs, 40 steps");
+	assert.equal(await text(page, "times-legend"), "kernelsCUDA graphsNCCLcopies, memsetsidle");
+	assert.equal(await isHidden(page, "range"), true);
+	await shoot(page, "times");
+	await finish(page);
+});
+
+test("what the axis lacks is told, and hostile names are text", async () => {
+	const page = await open("times");
+
+	assert.equal(await text(page, "times-lack"), "3 more devices have no strip: a page has 8; 12,345 older events were dropped, as " +
+		"--timeline and --max-size asked; 1 event is missing: the disk did not take it; 2 parts of the timeline's files could not " +
+		"be read; 7 events are left out: their clock or their process is not known");
+	await mouse(page, "mouseMoved", await placeOf(page, 5.25 * BIN_NS));
+	await page.until("!document.getElementById('tip').hidden");
+	assert.match(await page.value("document.querySelector('#tip span').textContent"),
+		/^rank 0 · <\/script><img src=x onerror=alert\(1\)>␛\[31m GPU0: /);
+	await drag(page, 1e9, 2e9);
+	assert.match(await text(page, "range-commands"), /^flamegrid timeline 'a dir\/it'\\''s \$\(x\)' --from 1s --to 2s /);
+	assert.equal(await page.value("document.images.length"), 0);
+	await finish(page);
+});
+
+test("the pointer is told the time, the step and the shares", async () => {
+	const page = await open("times");
+
+	await mouse(page, "mouseMoved", await placeOf(page, 120.5 * BIN_NS, 1));
+	await page.until("!document.getElementById('tip').hidden");
+	assert.match(await page.value("document.querySelector('#tip bdi').textContent"), /^2\.4[12] s · step 7$/);
+	const [kernels, graphs, nccl, copies] = levelsOf(1, 120, 500);
+	assert.equal(await page.value("document.querySelector('#tip span').textContent"), "rank 1 · node000 GPU1: " +
+		`kernels ${kernels} %, CUDA graphs ${graphs} %, NCCL ${nccl} %, copies, memsets ${copies} %, idle ${100 - kernels - graphs - nccl - copies} %`);
+	await mouse(page, "mouseMoved", await placeOf(page, 1 * BIN_NS, 1));
+	await page.until("/^0\\.0[123] s$/.test(document.querySelector('#tip bdi').textContent)"); // before the first step
+	await finish(page);
+});
+
+test("a drag selects a range, which the address keeps, with the commands for it", async () => {
+	const page = await open("times512");
+
+	await drag(page, 1e9, 2.5e9);
+	const [from, to] = (await times(page)).range;
+	assert.ok(Math.abs(from - 1e9) <= BIN_NS && Math.abs(to - 2.5e9) <= BIN_NS);
+	assert.deepEqual([from % 1e7, to % 1e7], [0, 0]); // times that read well
+	const seconds = (ns) => String(ns / 1e9);
+	assert.match(await hash(page), new RegExp(`time=${seconds(from)}-${seconds(to)}$`.replaceAll(".", "\\.")));
+	assert.equal(await text(page, "range-commands"), `flamegrid timeline runs/prof --from ${seconds(from)}s --to ${seconds(to)}s ` +
+		"--format profile -o part\nflamegrid report part --open");
+	assert.match(await text(page, "range-what"), /^1(\.01|) s to 2\.(49|5|51) s: 1\.\d+ s, steps 4\d\d to 1[78]\d\d; mean of the GPUs: kernels 30 %, /);
+	assert.equal(await isHidden(page, "range-page"), true); // nobody serves it
+	await shoot(page, "times-range");
+	await page.reload();
+	await settled(page);
+	assert.deepEqual((await times(page)).range, [from, to]);
+	await clickElement(page, "#range-clear");
+	assert.equal((await times(page)).range, null);
+	assert.equal(await isHidden(page, "range"), true);
+	assert.equal(await hash(page), "");
+	await page.value("location.hash = '#time=3-4'");
+	await page.until("flamegrid.times().range?.[0] === 3e9 && flamegrid.settled()");
+	await drag(page, 2e9, 2e9); // a click
+	assert.equal((await times(page)).range, null);
+	await page.value("document.activeElement.blur()");
+	for (const wrong of ["4-3", "900-901", "-1-2", "x", "1", "1-2-3"]) {
+		await page.value(`location.hash = '#time=${wrong}'`);
+		await settled(page);
+		assert.equal((await times(page)).range, null, wrong);
+	}
+	await finish(page);
+});
+
+test("keys move on the axis, select with Shift, and Escape clears", async () => {
+	const page = await open("times");
+
+	await page.value("document.getElementById('axis').focus()");
+	await press(page, "ArrowRight");
+	for (let i = 0; i < 4; i++)
+		await press(page, "ArrowRight");
+	await press(page, "ArrowDown");
+	const [kernels, , nccl, copies] = levelsOf(1, 4, 500);
+	assert.equal(await text(page, "live"), `0.08 s, rank 1 · node000 GPU1, kernels ${kernels} %, CUDA graphs 0 %, NCCL ${nccl} %, ` +
+		`copies, memsets ${copies} %, idle ${100 - kernels - nccl - copies} %`);
+	for (let i = 0; i < 3; i++)
+		await press(page, "ArrowRight", { modifiers: SHIFT });
+	assert.deepEqual((await times(page)).range, [4 * BIN_NS, 8 * BIN_NS]);
+	assert.match(await text(page, "live"), /, 0\.08 s to 0\.16 s: 80\.00 ms; /);
+	assert.match(await hash(page), /time=0\.08-0\.16/);
+	assert.equal((await state(page)).focus.name, "all"); // the graph has such keys, too
+	await press(page, "Escape");
+	assert.equal((await times(page)).range, null);
+	assert.equal(await page.value("document.activeElement.id"), "axis");
+	await press(page, "End");
+	await press(page, "Home", { modifiers: SHIFT });
+	const { range, spanNs } = await times(page);
+	assert.ok(range[0] === 0 && Math.abs(range[1] - (spanNs - BIN_NS / 2)) <= BIN_NS);
+	assert.match(await page.value("document.getElementById('axis').getAttribute('aria-label')"), /^Time axis of 9\.990 s, 8 devices, 40 steps\. /);
+	await finish(page);
+});
+
+test("512 strips scroll, and keys bring theirs into view", async () => {
+	const page = await open("times512"), { levels, apart, ticks, devices } = await times(page);
+
+	assert.deepEqual([levels.length, apart, ticks.length], [512, 4, 1024]);
+	for (let rank = 0; rank < 512; rank += 73)
+		for (let bin = 0; bin < 250; bin++)
+			assert.deepEqual(levels[rank].map((part) => part[bin]), levelsOf(rank, bin, 250));
+	assert.equal(await page.value("document.getElementById('strips').scrollHeight - document.getElementById('strips').clientHeight"), 506 * 16);
+	await page.value("document.getElementById('strips').scrollTop = 100 * 16");
+	await page.until("flamegrid.times().first === 100");
+	await mouse(page, "mouseMoved", await placeOf(page, 3 * BIN_NS, 103));
+	await page.until("document.querySelector('#tip span').textContent.startsWith('rank 103 · node012 GPU7: ')");
+	await page.value("document.getElementById('axis').focus()");
+	await press(page, "ArrowDown");
+	await page.until("flamegrid.times().first <= 1");
+	assert.match(await text(page, "live"), /rank 1 · node000 GPU1/);
+	assert.equal(devices[511][0], "rank 511 · node063 GPU7");
+	await finish(page);
+});
+
+test("the axis follows dark colours, a phone's width, folding, other tabs and print", async () => {
+	const page = await open("times", { width: 390, height: 844 });
+	const axisWidth = () => page.value("document.getElementById('axis').getBoundingClientRect().width");
+
+	assert.equal(await axisWidth(), 370);
+	assert.ok(await page.value("document.documentElement.scrollWidth") <= 390);
+	const bright = await rgb(page, "#times-legend [data-class=nccl]");
+	await page.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "dark" }] });
+	await settled(page);
+	assert.notEqual(await rgb(page, "#times-legend [data-class=nccl]"), bright);
+	await shoot(page, "times-phone-dark");
+	await page.resize(1000, 700);
+	await page.until("document.getElementById('axis').getBoundingClientRect().width > 900");
+	await clickElement(page, "#times > summary");
+	assert.equal(await page.value("document.getElementById('times').open"), false);
+	await clickElement(page, "#times > summary");
+	await clickElement(page, "#tab-kernels");
+	assert.equal(await axisWidth(), 0);
+	await clickElement(page, "#tab-flame");
+	await page.until("document.getElementById('axis').getBoundingClientRect().width > 900");
+	assert.ok((await page.print()).length > 10000);
+	await settled(page);
+	assert.ok(await axisWidth() > 900);
+	await finish(page);
+});

@@ -1,0 +1,79 @@
+"""The time axis of a page, and the busy times of the same profile's report. Arguments: the page, and the report as JSON.
+
+Prints the number of strips, of bins and of steps, and "exact" if each strip is as busy as its device, as far as whole
+percents can tell, and no bin has more than 100 %."""
+
+import base64
+import json
+import re
+import sys
+import zlib
+
+PARTS, LEVELS = 4, 100
+
+
+def unpack(page):
+    packed = re.search(r'id="profile">(.*?)</script>', open(page, encoding="utf-8").read(), re.S)[1]
+    text, _, columns = zlib.decompress(base64.b64decode(packed)).partition(b"\0")
+    return json.loads(text), columns
+
+
+def read_column(columns, at, length):
+    """The column that begins there, and where the next one does. A run of zeros is a 0 and its length less one."""
+    values = []
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = columns[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while len(values) < length:
+        value = varint()
+        values += [0] * (varint() + 1) if value == 0 else [value]
+    assert len(values) == length, "a run of zeros is longer than its column"
+    return values, at
+
+
+def skip_to_levels(profile, columns):
+    """The columns of the time axis are the last ones."""
+    timeline, at = profile["timeline"], 0
+    lengths = [profile["nodes"]] * 2 + [profile["dimensions"] * 9] + [profile["leaves"]] * 6
+    if profile["frameworks"]:
+        lengths.append(len(profile["strings"]))
+    for length in lengths:
+        _, at = read_column(columns, at, length)
+    if profile["hasDurations"]:
+        bins, at = read_column(columns, at, profile["leaves"])
+        for _ in range(2):
+            _, at = read_column(columns, at, sum(bins) - sum(1 for nr in bins if nr))
+    levels, at = read_column(columns, at, len(timeline["strips"]) * PARTS * timeline["bins"])
+    for _ in range(2):
+        _, at = read_column(columns, at, timeline["ticks"])
+    assert at == len(columns), "something stands behind the last column"
+    return levels
+
+
+def main(page, report):
+    profile, columns = unpack(page)
+    timeline, busy = profile["timeline"], {}
+    levels = skip_to_levels(profile, columns)
+    for device in json.load(open(report, encoding="utf-8"))["devices"]:
+        busy[device["host"], device["gpu"]] = device["busy_ns"]
+    bins, span = timeline["bins"], timeline["spanNs"]
+    widths = [min(timeline["binNs"], span - i * timeline["binNs"]) for i in range(bins)]
+    print(len(timeline["strips"]), bins, timeline["ticks"])
+    for i, (host, gpu, _) in enumerate(timeline["strips"]):
+        of_bin = [sum(levels[(i * PARTS + part) * bins + bin_] for part in range(PARTS)) for bin_ in range(bins)]
+        is_busy = sum(level * width for level, width in zip(of_bin, widths)) / LEVELS
+        if max(of_bin) > LEVELS or abs(is_busy - busy[host, gpu]) > span / LEVELS / 2:
+            sys.exit(f"{host} GPU{gpu}: {is_busy} ns, and the report says {busy[host, gpu]}; at most {max(of_bin)}")
+    print("exact")
+
+
+main(*sys.argv[1:])

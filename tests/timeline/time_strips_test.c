@@ -1,0 +1,265 @@
+#include "tests/support/cmocka_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/collection.h"
+#include "aggregator/profile/roster.h"
+#include "timeline/log/event_log.h"
+#include "timeline/log/event_packer.h"
+#include "timeline/strips/time_strips.h"
+
+#define FIRST_NS  2000000000u
+#define SPAN_NS   20000u
+#define PIECES    400u /* of a process */
+#define STEPS     20u
+#define OFFSET_NS 5000
+#define DEVICES                                                                                    \
+	3u /* two of process 1; process 2 has the second one, too, and one that is not described */
+
+struct fixture {
+	char store[64];
+	struct profile profile;
+	uint32_t gemm, nccl;
+	uint32_t random;
+	struct timeline_source *source;
+	/* By strip: the first part that runs in each nanosecond, + 1; 0: none. */
+	uint8_t first[DEVICES][SPAN_NS];
+};
+
+static uint32_t some(struct fixture *f, uint32_t most)
+{
+	f->random = f->random * 1664525u + 1013904223u;
+	return (f->random >> 8) % most;
+}
+
+static void note(struct fixture *f, uint32_t device, const struct gpu_record *record,
+		 enum strip_part part)
+{
+	for (uint64_t at = record->start_ns + OFFSET_NS - FIRST_NS;
+	     at < record->end_ns + OFFSET_NS - FIRST_NS; at++)
+		if (!f->first[device][at] || f->first[device][at] > part + 1)
+			f->first[device][at] = (uint8_t)(part + 1);
+}
+
+/* The work of a process comes in any order. */
+static void add_process(struct fixture *f, struct event_packer *packer, uint32_t process_id)
+{
+	static const enum record_gpu_kind kinds[] = {RECORD_GPU_KERNEL, RECORD_GPU_KERNEL,
+						     RECORD_GPU_GRAPH,  RECORD_GPU_MEMCPY,
+						     RECORD_GPU_MEMSET, RECORD_GPU_SYNC};
+	static const enum strip_part parts[] = {STRIP_COMPUTE, STRIP_NCCL,   STRIP_GRAPHS,
+						STRIP_COPIES,  STRIP_COPIES, STRIP_PARTS};
+
+	event_packer_begin(packer, process_id, OFFSET_NS, true);
+	for (uint32_t step = 1; step <= STEPS; step++)
+		event_packer_launch(
+			packer,
+			&(struct launch_record){.time_ns = FIRST_NS + step * 700 + process_id,
+						.correlation_id = step,
+						.cbid = RECORD_MARK_STEP,
+						.flags = RECORD_LAUNCH_MARK | RECORD_LAUNCH_HOST});
+	for (uint32_t i = 0; i < PIECES; i++) {
+		const uint32_t kind = some(f, 6), ordinal = some(f, 2);
+		const uint64_t start_ns = some(f, SPAN_NS - 1000);
+		const struct gpu_record record = {
+			.start_ns = FIRST_NS - OFFSET_NS + start_ns,
+			.end_ns = FIRST_NS - OFFSET_NS + start_ns + some(f, i % 50 ? 60 : 1000),
+			.name_id = kind == 1 ? f->nccl : f->gemm,
+			.device_id = ordinal,
+			.kind = (uint8_t)kinds[kind],
+		};
+
+		event_packer_record(packer, &record);
+		if (kinds[kind] != RECORD_GPU_SYNC)
+			note(f, process_id == 1 ? 1 - ordinal : 2 * ordinal, &record, parts[kind]);
+	}
+	/* The whole time is known. */
+	event_packer_record(packer, &(struct gpu_record){.start_ns = FIRST_NS - OFFSET_NS,
+							 .end_ns = FIRST_NS - OFFSET_NS + SPAN_NS,
+							 .kind = RECORD_GPU_SYNC});
+}
+
+/* Its second process knows the second device as its first one, and nothing of the other. */
+static void add_devices(struct fixture *f, uint32_t host)
+{
+	struct roster *roster = f->profile.collection->roster;
+	struct roster_ordinal ordinals[2] = {{.device_id = 0}, {.device_id = 1}};
+
+	for (int32_t i = 0; i < 2; i++) {
+		const struct roster_device device = {
+			.host = host, .index = 7 - i, .uuid = {(uint8_t)(1 + i)}};
+
+		assert_int_equal(roster_add_device(roster, &device, &ordinals[i].device), 0);
+	}
+	assert_int_equal(roster_process_set_devices(roster_process(roster, 1), ordinals, 2), 0);
+	roster_process(roster, 1)->rank = 4;
+	ordinals[1].device_id = 0;
+	assert_int_equal(roster_process_set_devices(roster_process(roster, 2), &ordinals[1], 1), 0);
+	roster_process(roster, 2)->rank = 5;
+}
+
+static int set_up(void **state)
+{
+	static const uint8_t id[EVENT_FORMAT_ID] = "a test's profile";
+	static struct fixture made;
+	struct fixture *f = &made;
+	struct event_log_options options = {.keeps = true};
+	struct event_log *log;
+	uint32_t host, node, process;
+
+	*f = (struct fixture){.store = "/tmp/flamegrid-strips.XXXXXX",
+			      .profile.has_timeline = true};
+	memcpy(f->profile.timeline_id, id, sizeof(id));
+	memcpy(options.profile, id, sizeof(id));
+	assert_non_null(mkdtemp(f->store));
+	strcat(f->store, "/profile.db");
+	f->profile.collection = collection_create();
+	assert_non_null(f->profile.collection);
+	struct catalog *catalog = f->profile.collection->catalog;
+	struct roster *roster = f->profile.collection->roster;
+	assert_int_equal(catalog_add_string(catalog, "node01", 6, &node), 0);
+	assert_int_equal(catalog_add_string(catalog, "gemm", 4, &f->gemm), 0);
+	assert_int_equal(catalog_add_string(catalog, "ncclDevKernel_AllReduce", 23, &f->nccl), 0);
+	assert_int_equal(roster_add_host(roster, &(struct roster_host){.node = node}, &host), 0);
+	assert_int_equal(event_log_open(f->store, &options, &log), 0);
+	for (uint32_t i = 1; i <= 2; i++) {
+		const struct roster_identity identity = {.host = host, .pid = i};
+
+		assert_int_equal(roster_add_process(roster, &identity, &process), 0);
+		add_process(f, event_log_packer(log), process);
+	}
+	add_devices(f, host);
+	event_log_write(log, 1);
+	event_log_close(log);
+	f->source = timeline_source_create(f->store, &f->profile, NULL);
+	assert_non_null(f->source);
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	char command[128];
+
+	timeline_source_destroy(f->source);
+	collection_destroy(f->profile.collection);
+	*strrchr(f->store, '/') = '\0';
+	snprintf(command, sizeof(command), "rm -r %s", f->store);
+	assert_int_equal(system(command), 0);
+	return 0;
+}
+
+static void check_strip(const struct fixture *f, const struct time_strips *strips, uint32_t device)
+{
+	const struct strip_bins *bins = &strips->strips[device].bins;
+	uint64_t union_ns = 0, sum_ns = 0;
+
+	for (uint32_t bin = 0; bin < strips->axis.nr_bins; bin++) {
+		uint64_t truth[STRIP_PARTS + 1] = {0};
+
+		for (uint64_t at = bin * strips->axis.bin_ns;
+		     at < (bin + 1) * strips->axis.bin_ns && at < SPAN_NS; at++)
+			truth[f->first[device][at] ? f->first[device][at] - 1u : STRIP_PARTS]++;
+		assert_memory_equal(&bins->ns[bin * STRIP_PARTS], truth,
+				    STRIP_PARTS * sizeof(*truth));
+	}
+	for (uint32_t i = 0; i < strips->axis.nr_bins * STRIP_PARTS; i++)
+		sum_ns += bins->ns[i];
+	for (uint32_t at = 0; at < SPAN_NS; at++)
+		union_ns += f->first[device][at] != 0;
+	assert_int_equal(sum_ns, union_ns);
+	assert_in_range(union_ns, SPAN_NS / 8, SPAN_NS);
+}
+
+static void each_device_has_what_ran_to_the_nanosecond(void **state)
+{
+	static const uint32_t memories[] = {0, 300, 90};
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < sizeof(memories) / sizeof(*memories); i++) {
+		struct time_strips strips;
+
+		assert_int_equal(time_strips_read(f->source, memories[i], &strips), 0);
+		assert_int_equal(strips.first_ns, FIRST_NS);
+		assert_int_equal(strips.end_ns, FIRST_NS + SPAN_NS);
+		assert_int_equal(strips.axis.nr_bins, TIME_STRIPS_BINS);
+		assert_int_equal(strips.axis.bin_ns, SPAN_NS / TIME_STRIPS_BINS);
+		assert_int_equal(strips.nr_strips, DEVICES);
+		assert_int_equal(strips.nr_left_out, 0);
+		for (uint32_t device = 0; device < DEVICES; device++)
+			check_strip(f, &strips, device);
+		time_strips_fini(&strips);
+	}
+}
+
+static void devices_come_by_rank_and_say_whose_they_are(void **state)
+{
+	struct fixture *f = *state;
+	struct time_strips strips;
+
+	/* GPU 6 is of both ranks, and comes first because its number is less. */
+	assert_int_equal(time_strips_read(f->source, 0, &strips), 0);
+	assert_int_equal(strips.strips[0].device.gpu, 6);
+	assert_int_equal(strips.strips[0].device.rank, STRIP_DEVICES_NO_RANK);
+	assert_int_equal(strips.strips[1].device.gpu, 7);
+	assert_int_equal(strips.strips[1].device.rank, 4);
+	assert_int_equal(strips.strips[2].device.gpu, STRIP_DEVICES_NO_GPU);
+	assert_int_equal(strips.strips[2].device.rank, STRIP_DEVICES_NO_RANK);
+	time_strips_fini(&strips);
+}
+
+static void steps_begin_with_their_first_process(void **state)
+{
+	struct fixture *f = *state;
+	struct time_strips strips;
+
+	assert_int_equal(time_strips_read(f->source, 0, &strips), 0);
+	assert_int_equal(strips.ticks.apart, 1);
+	for (uint32_t step = 1; step <= STEPS; step++)
+		assert_int_equal(strips.ticks.begins_ns[step], FIRST_NS + step * 700 + 1);
+	assert_int_equal(strips.ticks.begins_ns[STEPS + 1], 0);
+	time_strips_fini(&strips);
+}
+
+static void too_little_memory_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct time_strips strips;
+
+	assert_int_equal(time_strips_read(f->source, 8, &strips), -EFBIG);
+	time_strips_fini(&strips);
+}
+
+static void without_a_log_there_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+	struct timeline_source *none =
+		timeline_source_create("/nonexistent/profile.db", &f->profile, NULL);
+	struct time_strips strips;
+
+	assert_non_null(none);
+	assert_int_equal(time_strips_read(none, 0, &strips), -ENOENT);
+	time_strips_fini(&strips);
+	timeline_source_destroy(none);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_device_has_what_ran_to_the_nanosecond),
+		TEST(devices_come_by_rank_and_say_whose_they_are),
+		TEST(steps_begin_with_their_first_process),
+		TEST(too_little_memory_is_an_error),
+		TEST(without_a_log_there_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+/* When the steps of a job began, from the marks in an event log: of each number the first begin of all processes. Only
+ * so many are kept; of more steps each second one, each fourth and so on. Pure; used by one thread. */
+#ifndef STEP_TICKS_H
+#define STEP_TICKS_H
+
+#include "timeline/perfetto/timeline_source.h"
+
+#define STEP_TICKS_MOST 2048u
+
+struct step_ticks {
+	uint32_t apart;                      /* steps from one tick to the next; 0: no mark came */
+	uint64_t begins_ns[STEP_TICKS_MOST]; /* of step index * apart; 0: it is not known */
+};
+
+/* Takes a launch; those that are no begins of steps are ignored. *ticks is zeroed at first. */
+void step_ticks_add(struct step_ticks *ticks, const struct timeline_launch *launch);
+
+#endif

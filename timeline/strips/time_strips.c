@@ -1,0 +1,208 @@
+#include "time_strips.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "base/array.h"
+#include "report/names/clean_text.h"
+#include "report/profile/profile.h"
+#include "timeline/perfetto/nccl_names.h"
+#include "timeline/perfetto/timeline_stretches.h"
+
+/* The heads of blocks may be off by as much (timeline_source.c). */
+#define MARGIN_NS 2000000u
+
+#define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+struct piece { /* of GPU work that begins in the present stretch */
+	uint64_t start_ns, end_ns;
+	uint32_t device; /* index of struct strip_devices */
+	uint8_t part;
+};
+
+struct maker {
+	struct time_strips *made;
+	struct timeline_source *source;
+	struct strip_devices devices;
+	struct nccl_names names;
+	struct strip_bins *bins; /* owns; of the first TIME_STRIPS_MOST devices */
+	uint8_t *have_work;      /* owns; by device */
+	struct piece *pieces;    /* owns */
+	uint32_t nr_pieces, room_pieces, pieces_max;
+	uint64_t from_ns, to_ns; /* of the stretch */
+};
+
+static int take_launch(void *context, const struct timeline_launch *launch)
+{
+	struct maker *maker = context;
+
+	step_ticks_add(&maker->made->ticks, launch);
+	return 0;
+}
+
+static enum strip_part part_of(struct maker *maker, const struct timeline_work *work)
+{
+	if (work->kind == RECORD_GPU_GRAPH)
+		return STRIP_GRAPHS;
+	if (work->kind != RECORD_GPU_KERNEL)
+		return STRIP_COPIES;
+	return nccl_names_have(&maker->names, work->name_id) ? STRIP_NCCL : STRIP_COMPUTE;
+}
+
+/* What began before has been taken with an earlier stretch. */
+static int take_work(void *context, const struct timeline_work *work)
+{
+	struct maker *maker = context;
+
+	if (work->kind == RECORD_GPU_SYNC || work->start_ns < maker->from_ns ||
+	    work->start_ns >= maker->to_ns)
+		return 0;
+	const uint32_t device =
+		strip_devices_find(&maker->devices, work->process_id, work->device_id);
+
+	maker->have_work[device] = 1;
+	if (device >= TIME_STRIPS_MOST)
+		return 0;
+	if (maker->nr_pieces >= maker->pieces_max)
+		return -EFBIG;
+	if (array_reserve(&maker->pieces, &maker->room_pieces, maker->nr_pieces + 1ull,
+			  sizeof(*maker->pieces)))
+		return -ENOMEM;
+	maker->pieces[maker->nr_pieces++] =
+		(struct piece){work->start_ns, work->end_ns, device, (uint8_t)part_of(maker, work)};
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct piece *left = a, *right = b;
+
+	return COMPARE(left->start_ns, right->start_ns);
+}
+
+static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
+{
+	struct maker *maker = context;
+	const struct timeline_sink sink = {take_launch, take_work, maker};
+	const struct timeline_request request = {.from_ns = from_ns, .to_ns = to_ns};
+	struct timeline_counts counts;
+
+	maker->nr_pieces = 0;
+	maker->from_ns = from_ns;
+	maker->to_ns = to_ns;
+	int error = timeline_source_read(maker->source, &request, &sink, &counts);
+	if (error)
+		return error;
+	timeline_stretches_count(&maker->made->counts, &counts);
+	if (maker->nr_pieces)
+		qsort(maker->pieces, maker->nr_pieces, sizeof(*maker->pieces), by_start);
+	for (uint32_t i = 0; i < maker->nr_pieces && !error; i++) {
+		const struct piece *piece = &maker->pieces[i];
+		struct strip_bins *bins = &maker->bins[piece->device];
+
+		if (!bins->ns)
+			error = strip_bins_init(bins, &maker->made->axis);
+		if (!error)
+			strip_bins_add(bins, &maker->made->axis, (enum strip_part)piece->part,
+				       piece->start_ns, piece->end_ns);
+	}
+	return error;
+}
+
+/* Moves the bins of devices with work into the strips. 0 or -ENOMEM. */
+static int finish(struct maker *maker)
+{
+	const struct catalog *catalog = timeline_source_profile(maker->source)->collection->catalog;
+	struct time_strips *made = maker->made;
+	uint32_t count = 0, size;
+
+	for (uint32_t i = 0; i < maker->devices.nr_devices; i++) {
+		count += i < TIME_STRIPS_MOST && maker->have_work[i];
+		made->nr_left_out += i >= TIME_STRIPS_MOST && maker->have_work[i];
+	}
+	made->strips = calloc(count + 1ull, sizeof(*made->strips));
+	if (!made->strips)
+		return -ENOMEM;
+	const uint64_t nr_bins = (uint64_t)count * made->axis.nr_bins;
+	const uint32_t join = (uint32_t)((nr_bins + TIME_STRIPS_ALL - 1) / TIME_STRIPS_ALL);
+
+	for (uint32_t i = 0; i < maker->devices.nr_devices && i < TIME_STRIPS_MOST; i++) {
+		struct time_strip *strip = &made->strips[made->nr_strips];
+
+		if (!maker->have_work[i])
+			continue;
+		strip_bins_end(&maker->bins[i], &made->axis);
+		strip_bins_join(&maker->bins[i], &made->axis, join);
+		strip->device = maker->devices.devices[i];
+		strip->bins = maker->bins[i];
+		maker->bins[i] = (struct strip_bins){0};
+		made->nr_strips++;
+		const char *host = catalog_string(catalog, strip->device.node, &size);
+		strip->host = clean_text_of(host, size);
+		if (!strip->host)
+			return -ENOMEM;
+	}
+	if (join > 1)
+		made->axis = strip_axis_join(&made->axis, join);
+	return 0;
+}
+
+static int init(struct maker *maker)
+{
+	const struct profile *profile = timeline_source_profile(maker->source);
+	int error = strip_devices_init(&maker->devices, profile);
+
+	if (!error)
+		error = nccl_names_init(&maker->names, profile->collection->catalog);
+	maker->bins = calloc(TIME_STRIPS_MOST, sizeof(*maker->bins));
+	maker->have_work = calloc(maker->devices.nr_devices + 1ull, 1);
+	return maker->bins && maker->have_work ? error : -ENOMEM;
+}
+
+static void fini(struct maker *maker)
+{
+	for (uint32_t i = 0; maker->bins && i < TIME_STRIPS_MOST; i++)
+		strip_bins_fini(&maker->bins[i]);
+	free(maker->bins);
+	free(maker->have_work);
+	free(maker->pieces);
+	nccl_names_fini(&maker->names);
+	strip_devices_fini(&maker->devices);
+}
+
+int time_strips_read(struct timeline_source *source, uint32_t events_max,
+		     struct time_strips *strips)
+{
+	struct maker maker = {.made = strips,
+			      .source = source,
+			      .pieces_max = events_max ? events_max : TIMELINE_STRETCHES_EVENTS};
+
+	*strips = (struct time_strips){0};
+	int error = timeline_source_extent(source, &strips->first_ns, &strips->end_ns);
+	if (error)
+		return error;
+	strips->axis = strip_axis_of(strips->first_ns, strips->end_ns, TIME_STRIPS_BINS);
+	error = init(&maker);
+	if (!error)
+		error = timeline_stretches_walk(
+			strips->first_ns > MARGIN_NS ? strips->first_ns - MARGIN_NS : 0,
+			strips->end_ns < UINT64_MAX - MARGIN_NS ? strips->end_ns + MARGIN_NS
+								: UINT64_MAX,
+			take_stretch, &maker);
+	if (!error)
+		error = finish(&maker);
+	fini(&maker);
+	return error;
+}
+
+void time_strips_fini(struct time_strips *strips)
+{
+	for (uint32_t i = 0; i < strips->nr_strips; i++) {
+		free(strips->strips[i].host);
+		strip_bins_fini(&strips->strips[i].bins);
+	}
+	free(strips->strips);
+	*strips = (struct time_strips){0};
+}

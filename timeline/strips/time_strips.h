@@ -1,0 +1,37 @@
+/* What the GPUs of a job did over the time that its event log covers: a strip of bins for each device, and when the
+ * steps began. A log of any length passes through bounded memory. Used by one thread. */
+#ifndef TIME_STRIPS_H
+#define TIME_STRIPS_H
+
+#include "step_ticks.h"
+#include "strip_bins.h"
+#include "strip_devices.h"
+
+#include "timeline/perfetto/timeline_source.h"
+
+#define TIME_STRIPS_MOST 512u    /* devices; further ones are counted */
+#define TIME_STRIPS_BINS 1000u   /* of a device at most */
+#define TIME_STRIPS_ALL  128000u /* bins of all devices, so that many devices have fewer bins each */
+
+struct time_strip {
+	struct strip_device device;
+	char *host; /* owns; clean text (clean_text.h) */
+	struct strip_bins bins;
+};
+
+struct time_strips {
+	uint64_t first_ns, end_ns; /* of all events, on the source's clock */
+	struct strip_axis axis;
+	struct time_strip *strips;       /* owns; those with GPU work, by rank, host and GPU */
+	uint32_t nr_strips, nr_left_out; /* left out: devices with GPU work */
+	struct step_ticks ticks;
+	struct timeline_counts counts; /* timeline_stretches_count() */
+};
+
+/* events_max: pieces of GPU work in memory at a time; 0: TIMELINE_STRETCHES_EVENTS. 0; -ENOENT: there is no log;
+ * -EFBIG: a microsecond has more events; or as timeline_source_read(). Call time_strips_fini() in any case. */
+int time_strips_read(struct timeline_source *source, uint32_t events_max,
+		     struct time_strips *strips);
+void time_strips_fini(struct time_strips *strips);
+
+#endif
