@@ -13,6 +13,9 @@
 
 /* How many times the spread within the parts they are apart. Parts are chosen by what they are tested for. */
 #define PARTS_APART 6
+/* A part takes the place of groups within it if it explains this much more waiting, and none is this much later. */
+#define PART_EXPLAINS 1.25
+#define PART_LEVEL    1.5
 
 struct search {
 	const struct straggler_input *input;
@@ -425,6 +428,69 @@ static int by_waits(const void *a, const void *b)
 	       (x->found.others_ns > y->found.others_ns);
 }
 
+/* ---- parts in place of groups */
+
+static double cost_of(const struct search *search, const struct straggler_subject *found)
+{
+	const double waiters = straggler_subject_waiters(found, search->input->fold->nr_members);
+
+	return (double)(found->ground == STRAGGLER_STALL || found->ground == STRAGGLER_PHASE
+				? found->lump_ns
+				: found->others_ns) /
+	       waiters;
+}
+
+static bool has_all(const struct straggler_group *part, const struct straggler_group *group)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < part->nr_members && found < group->nr_members; i++)
+		found += part->members[i] == group->members[found];
+	return found == group->nr_members;
+}
+
+/* Returns whether the groups are pieces of one late part: each of them is in it, and late as all of it. Without one of
+ * several groups the ranks wait for the next, so they explain less than the part. */
+static bool are_pieces(const struct search *search, const struct straggler_group *part,
+		       const struct straggler_group *groups, uint32_t nr_groups)
+{
+	double cost = 0;
+
+	if (part->found.late_size < part->nr_members)
+		return false;
+	for (uint32_t i = 0; i < nr_groups; i++) {
+		if (!has_all(part, &groups[i]) ||
+		    (double)groups[i].found.late_ns > PART_LEVEL * (double)part->found.late_ns)
+			return false;
+		cost += cost_of(search, &groups[i].found);
+	}
+	return cost_of(search, &part->found) > PART_EXPLAINS * cost;
+}
+
+/* Looks for a late part. Of groups that are named, each is last in fewer collectives the more of them are equally late,
+ * so that some are named and others are not: then the part says more. */
+static int find_part(struct search *search)
+{
+	struct straggler_group *groups = search->groups;
+	const uint32_t nr_groups = search->nr_groups;
+
+	search->groups = NULL;
+	search->nr_groups = 0;
+	const int error = test_parts(search);
+	drop_named_parts(search);
+	if (!nr_groups)
+		return error;
+	if (!error && search->nr_groups &&
+	    are_pieces(search, &search->groups[0], groups, nr_groups)) {
+		straggler_groups_free(groups, nr_groups);
+		return 0;
+	}
+	straggler_groups_free(search->groups, search->nr_groups);
+	search->groups = groups;
+	search->nr_groups = nr_groups;
+	return error;
+}
+
 int straggler_groups_find(const struct straggler_input *input, const struct straggler_place *places,
 			  struct straggler_subject *ranks, struct straggler_group **groups,
 			  uint32_t *nr_groups)
@@ -446,9 +512,8 @@ int straggler_groups_find(const struct straggler_input *input, const struct stra
 			error = test_division(&search, kind, nr);
 	}
 	keep_largest(&search);
-	if (!error && search.nr_groups == 0)
-		error = test_parts(&search);
-	drop_named_parts(&search);
+	if (!error)
+		error = find_part(&search);
 	take_over_ranks(&search);
 	if (search.nr_groups > 1)
 		qsort(search.groups, search.nr_groups, sizeof(*search.groups), by_waits);

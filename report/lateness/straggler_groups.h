@@ -5,9 +5,10 @@
  *   - if it is late in a phase, that holds of what is usual there; or
  *   - if it is late in lumps, its costliest stretches show that, which hold half of what the others waited for it; of a
  *     stall, half of that.
- * It has half of the ranks at most. Of two named groups with ranks in common the larger one stays. A part stays only if
- * it has three ranks, and not all of them are named one by one. The ranks outside wait for a group. What its own ranks
- * wait for one another (inside_ns) is known by what they wait in all. Pure; any thread. */
+ * It has half of the ranks at most. Of two named groups with ranks in common the larger one stays. A part stays only
+ * if it has three ranks, and not all of them are named one by one. It takes the place of groups that are pieces of
+ * it. These are in it, late as it is, and explain less waiting together. The ranks outside wait for a group. What its
+ * own ranks wait for one another (inside_ns) is known by what they wait in all. Pure; any thread. */
 #ifndef STRAGGLER_GROUPS_H
 #define STRAGGLER_GROUPS_H
 

@@ -121,8 +121,11 @@ void cost_text_append(char *line, size_t size, const struct report_straggler *st
 	double share;
 	uint64_t waited_ns = cost_text_waited(on, found, &share);
 
-	if (append_hidden(line, size, found))
-		return;
+	if (append_hidden(line, size, found)) {
+		if (together.count < 2)
+			return;
+		text_line_append(line, size, "; ");
+	}
 	if (found->ground == STRAGGLER_STALL)
 		text_line_append(line, size, "once; ");
 	if (found->ground == STRAGGLER_PHASE)

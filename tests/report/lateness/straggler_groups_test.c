@@ -99,6 +99,51 @@ static void a_late_half_is_named_as_a_part(void **state)
 	}
 }
 
+/* Of four equally late hosts each is last too seldom to be named. */
+static void equally_late_hosts_are_named_as_a_part(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		const struct model model = {.ranks = 32,
+					    .ranks_per_host = 4,
+					    .collectives = STEPS,
+					    .work_ms = 100,
+					    .noise_ms = 2,
+					    .plants = {{16, 31, 30, 0, 0, 0}},
+					    .seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_group(&result, STRAGGLER_GROUP_PART, 0, 16);
+		assert_int_equal(result.groups[0].members[0], 16);
+		assert_int_equal(model_count_named(&result), 0);
+		model_free(&result);
+	}
+}
+
+/* One host is late by twice as much as three others, so it comes first. Which of the others are seen is chance. */
+static void a_later_host_of_a_part_is_named_by_itself(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		const struct model model = {
+			.ranks = 32,
+			.ranks_per_host = 4,
+			.collectives = STEPS,
+			.work_ms = 100,
+			.noise_ms = 2,
+			.plants = {{16, 19, 60, 0, 0, 0}, {20, 31, 30, 0, 0, 0}},
+			.seed = seed};
+		struct model_result result = model_play(&model);
+
+		assert_int_equal(result.groups[0].number, 4);
+		for (uint32_t i = 0; i < result.nr_groups; i++) {
+			assert_int_equal(result.groups[i].kind, STRAGGLER_GROUP_HOST);
+			assert_true(result.groups[i].members[0] >= 16);
+		}
+		model_free(&result);
+	}
+}
+
 /* Returns what the ranks before `first` or after `last` waited for these, each on average, in collectives in which one
  * of these was last. *always: it was so in each. */
 static double outside_waits(const uint64_t *times, const struct model *model, uint32_t first,
@@ -430,6 +475,8 @@ int main(void)
 		cmocka_unit_test(hosts_of_a_switch_are_named_as_one),
 		cmocka_unit_test(a_group_of_one_host_is_that_host),
 		cmocka_unit_test(a_late_half_is_named_as_a_part),
+		cmocka_unit_test(equally_late_hosts_are_named_as_a_part),
+		cmocka_unit_test(a_later_host_of_a_part_is_named_by_itself),
 		cmocka_unit_test(each_rank_outside_of_a_group_waited_so_long),
 		cmocka_unit_test(a_single_late_rank_makes_no_late_host),
 		cmocka_unit_test(a_local_rank_of_all_hosts_is_named),

@@ -123,6 +123,29 @@ static void of_several_late_ranks_the_saving_is_that_without_all(void **state)
 			    "time, beyond chance by frequency)");
 }
 
+/* The one that comes first is hidden by the other one. What the run saves is told all the same. */
+static void a_hidden_rank_that_comes_first_has_the_saving_without_all(void **state)
+{
+	const struct straggler_subject third = {.ground = STRAGGLER_HIDDEN,
+						.size = 1,
+						.late_ns = 2000000,
+						.others_ns = 7 * 1600000000ull,
+						.share = 0.16};
+	const struct straggler_subject fifth = {.ground = STRAGGLER_FREQUENCY,
+						.size = 1,
+						.last = 140,
+						.others_ns = 7 * 1400000000ull,
+						.share = 0.14};
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	assert_string_equal(
+		say_both(&third, &fifth, line),
+		"late: rank 3 on node1 (late by 2.000 ms each time, though others are "
+		"later; without it and the other that is late up to 3.000 s less, 30.00 % "
+		"of the time); rank 5 on node1 (14.00 %)");
+}
+
 /* Of 20 s that all waited in all, 14 were in the stall, each of seven ranks for 2 s. */
 static void a_stall_has_its_part_of_all_waiting(void **state)
 {
@@ -194,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_cause_explains_all_of_the_lateness_at_most),
 		cmocka_unit_test(every_ground_has_a_reason),
 		cmocka_unit_test(of_several_late_ranks_the_saving_is_that_without_all),
+		cmocka_unit_test(a_hidden_rank_that_comes_first_has_the_saving_without_all),
 		cmocka_unit_test(a_stall_has_its_part_of_all_waiting),
 		cmocka_unit_test(a_rank_that_is_not_named_has_the_reason),
 		cmocka_unit_test(a_rank_hidden_by_others_has_its_lateness_instead_of_a_share),
