@@ -13,7 +13,7 @@
 
 /* How many times the spread within the parts they are apart. Parts are chosen by what they are tested for. */
 #define PARTS_APART 6
-/* A part takes the place of groups within it if it explains this much more waiting, and none is this much later. */
+/* A part takes the place of groups within it if none is this much later. It must explain this much more than one. */
 #define PART_EXPLAINS 1.25
 #define PART_LEVEL    1.5
 
@@ -449,22 +449,20 @@ static bool has_all(const struct straggler_group *part, const struct straggler_g
 	return found == group->nr_members;
 }
 
-/* Returns whether the groups are pieces of one late part: each of them is in it, and late as all of it. Without one of
- * several groups the ranks wait for the next, so they explain less than the part. */
+/* Returns whether the groups are pieces of one late part: each of them is in it, and late as all of it. If there is one
+ * alone, the part must explain more. */
 static bool are_pieces(const struct search *search, const struct straggler_group *part,
 		       const struct straggler_group *groups, uint32_t nr_groups)
 {
-	double cost = 0;
+	const double cost = cost_of(search, &part->found);
 
 	if (part->found.late_size < part->nr_members)
 		return false;
-	for (uint32_t i = 0; i < nr_groups; i++) {
+	for (uint32_t i = 0; i < nr_groups; i++)
 		if (!has_all(part, &groups[i]) ||
 		    (double)groups[i].found.late_ns > PART_LEVEL * (double)part->found.late_ns)
 			return false;
-		cost += cost_of(search, &groups[i].found);
-	}
-	return cost_of(search, &part->found) > PART_EXPLAINS * cost;
+	return nr_groups > 1 || cost > PART_EXPLAINS * cost_of(search, &groups[0].found);
 }
 
 /* Looks for a late part. Of groups that are named, each is last in fewer collectives the more of them are equally late,

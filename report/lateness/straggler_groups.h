@@ -7,8 +7,8 @@
  *     stall, half of that.
  * It has half of the ranks at most. Of two named groups with ranks in common the larger one stays. A part stays only
  * if it has three ranks, and not all of them are named one by one. It takes the place of groups that are pieces of
- * it. These are in it, late as it is, and explain less waiting together. The ranks outside wait for a group. What its
- * own ranks wait for one another (inside_ns) is known by what they wait in all. Pure; any thread. */
+ * it. These are in it and late as it is; a single one explains less waiting. The ranks outside wait for a group.
+ * What its own ranks wait for one another (inside_ns) is known by what they wait in all. Pure; any thread. */
 #ifndef STRAGGLER_GROUPS_H
 #define STRAGGLER_GROUPS_H
 

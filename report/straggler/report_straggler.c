@@ -9,6 +9,7 @@
 #include "report_straggler_costs.h"
 #include "report_straggler_credible.h"
 #include "report_straggler_experts.h"
+#include "report_straggler_joins.h"
 #include "report_straggler_moments.h"
 #include "report_straggler_spans.h"
 #include "report_straggler_sums.h"
@@ -519,6 +520,8 @@ static int fill(struct builder *builder)
 		error = report_straggler_victims_find(builder->report);
 	if (!error)
 		error = sort_ranks(builder);
+	if (!error)
+		report_straggler_joins_find(builder->report);
 	if (!error && builder->store_path)
 		error = report_straggler_absences_find(builder->profile, builder->report);
 	if (!error && builder->store_path)

@@ -39,6 +39,8 @@ struct report_straggler_member {
 	struct report_straggler_moment moment; /* of its part of the run, if it is named for one */
 	bool in_group;                         /* of one of the communicator's groups */
 	bool excused; /* it is late, but because of its pipeline: it is not named */
+	/* of a named rank: this adds to what it costs where it held up the others most (report_straggler_joins.h) */
+	bool joined;
 	struct collective_bin *behind; /* owns */
 	uint32_t nr_behind;
 };
@@ -56,9 +58,12 @@ struct report_straggler_communicator {
 
 /* Ranks that are late together. */
 struct report_straggler_group {
-	uint32_t communicator;                 /* index */
-	const struct straggler_group *group;   /* borrowed from the communicator */
-	const char *name;                      /* borrowed from texts; as straggler_places_name() */
+	uint32_t communicator;               /* index */
+	const struct straggler_group *group; /* borrowed from the communicator */
+	const char *name;                    /* borrowed from texts; as straggler_places_name() */
+	/* 1 + the index of the group with which this is told; 0: by itself (report_straggler_joins.h) */
+	uint32_t joined;
+	bool adds;                             /* of a joined one: what it costs adds to that */
 	struct report_straggler_moment moment; /* as of a member */
 	struct straggler_cause *causes; /* owns; of the rank for which the others waited most */
 	uint32_t nr_causes;

@@ -12,6 +12,8 @@
 #include "aggregator/profile/roster.h"
 #include "report/names/clean_text.h"
 
+#define PART_HOSTS 4u /* of a part of the ranks, at most, that are told by their names */
+
 struct host_name {
 	const char *data;
 	uint32_t size;
@@ -169,6 +171,82 @@ static int print_switch(const struct profile *profile, const struct collective_f
 			switch_of(profile, fold, switches, group->number), count);
 }
 
+/* Returns whether a group has all ranks of its hosts. */
+static bool has_whole_hosts(const struct profile *profile, const struct collective_fold *fold,
+			    const struct straggler_group *group)
+{
+	uint32_t inside = 0;
+
+	for (uint32_t i = 0; i < fold->nr_members; i++) {
+		const uint32_t host = process_of(profile, fold, i)->identity.host;
+
+		for (uint32_t j = 0; j < group->nr_members; j++)
+			if (process_of(profile, fold, group->members[j])->identity.host == host) {
+				inside++;
+				break;
+			}
+	}
+	return inside == group->nr_members;
+}
+
+/* Finds the hosts of a group in the order of its ranks. Returns how many; PART_HOSTS + 1: more than PART_HOSTS. */
+static uint32_t list_hosts(const struct profile *profile, const struct collective_fold *fold,
+			   const struct straggler_group *group, uint32_t hosts[PART_HOSTS])
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < group->nr_members; i++) {
+		const uint32_t host = process_of(profile, fold, group->members[i])->identity.host;
+		uint32_t j = 0;
+
+		while (j < nr && hosts[j] != host)
+			j++;
+		if (j < nr)
+			continue;
+		if (nr == PART_HOSTS)
+			return nr + 1;
+		hosts[nr++] = host;
+	}
+	return nr;
+}
+
+static int append_host(const struct profile *profile, uint32_t host, char **name)
+{
+	char *text, *longer;
+	const int error = print_host(profile, host, &text);
+
+	if (error || asprintf(&longer, "%s, %s", *name, text) < 0)
+		longer = NULL;
+	free(text);
+	free(*name);
+	*name = longer;
+	return longer ? 0 : -ENOMEM;
+}
+
+/* A few whole hosts are told by their names, and more by their number. */
+static int print_part(const struct profile *profile, const struct collective_fold *fold,
+		      const struct straggler_group *group, char **name)
+{
+	uint32_t hosts[PART_HOSTS];
+	const uint32_t count = list_hosts(profile, fold, group, hosts);
+	int error;
+
+	*name = strdup("the later of two groups");
+	error = *name ? 0 : -ENOMEM;
+	if (error || count < 2 || !has_whole_hosts(profile, fold, group))
+		return error;
+	if (count > PART_HOSTS) {
+		free(*name);
+		if (asprintf(name, "the later of two groups, %" PRIu32 " hosts",
+			     count_hosts(profile, fold, group)) < 0)
+			*name = NULL;
+		return *name ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; i < count && !error; i++)
+		error = append_host(profile, hosts[i], name);
+	return error;
+}
+
 int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
 			  const struct straggler_switches *switches,
 			  const struct straggler_group *group, char **name)
@@ -192,7 +270,7 @@ int straggler_places_name(const struct profile *profile, const struct collective
 		size = asprintf(name, "local rank %" PRIu32 " of each host", group->number);
 		break;
 	default:
-		size = asprintf(name, "the later of two groups");
+		return print_part(profile, fold, group, name);
 	}
 	return size < 0 ? -ENOMEM : 0;
 }

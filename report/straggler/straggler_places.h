@@ -18,7 +18,8 @@ int straggler_places_find(const struct profile *profile, const struct collective
 			  struct straggler_place **places);
 
 /* Writes the name of a group: "stage 2", "switch s3, 4 hosts", "node2", "hosts r03n*", "local rank 2 of each host",
- * "the later of two groups". The caller owns *name. 0 or -ENOMEM. */
+ * "the later of two groups", and if that has all ranks of several hosts "…, node3, node4" or "…, 8 hosts". The caller
+ * owns *name. 0 or -ENOMEM. */
 int straggler_places_name(const struct profile *profile, const struct collective_fold *fold,
 			  const struct straggler_switches *switches,
 			  const struct straggler_group *group, char **name);

@@ -11,16 +11,21 @@
 uint64_t cost_text_waited(const struct report_straggler_communicator *on,
 			  const struct straggler_subject *found, double *share);
 
-/* Appends how much shorter the run is without a subject, at most: "without it up to 2.780 s less, 9.30 % of the time,
- * beyond chance by frequency". If others are late on the communicator again and again, it is that without all of them:
- * without one, the ranks wait for the next. */
-void cost_text_append(char *line, size_t size, const struct report_straggler *straggler,
-		      const struct report_straggler_communicator *on,
-		      const struct straggler_subject *found);
+/* A late group, or else a late rank. Borrowed. */
+struct cost_subject {
+	const struct report_straggler_group *group;
+	const struct report_straggler_rank *rank;
+};
 
-/* Appends less of a further subject: "2.10 %". */
-void cost_text_share(char *line, size_t size, const struct report_straggler_communicator *on,
-		     const struct straggler_subject *found);
+/* Appends how much shorter the run is without a subject, at most: "without it up to 2.780 s less, 9.30 % of the time,
+ * beyond chance by frequency". Communicators that follow one another are added up (report_straggler_joins.h). If others
+ * are late on them again and again, it is that without all: without one, the ranks wait for the next. */
+void cost_text_append(char *line, size_t size, const struct report_straggler *straggler,
+		      const struct cost_subject *subject);
+
+/* Appends less of a further subject: "2.10 %", of the same time. */
+void cost_text_share(char *line, size_t size, const struct report_straggler *straggler,
+		     const struct cost_subject *subject);
 
 /* Appends which part of all waiting on the communicator a stall is: " and 55 % of all waiting". Of others nothing. */
 void cost_text_all_waiting(char *line, size_t size, const struct report_straggler_communicator *on,

@@ -293,9 +293,7 @@ static void append_stage(char *line, size_t size, const struct report_straggler 
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank, bool is_first)
 {
-	const struct report_straggler_communicator *on =
-		&straggler->communicators[rank->communicator];
-	const struct straggler_subject *found = &on->members[rank->member].found;
+	const struct cost_subject subject = {.rank = rank};
 
 	append_stage(line, size, straggler, rank);
 	straggler_text_rank(line, size, straggler, rank);
@@ -309,11 +307,11 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 				 communicator_names_of(straggler->names, rank->link->fold->key));
 	}
 	if (is_first) {
-		cost_text_append(line, size, straggler, on, found);
+		cost_text_append(line, size, straggler, &subject);
 		append_experts(line, size, straggler, rank);
 		append_first_cause(line, size, rank->causes, rank->nr_causes);
 	} else {
-		cost_text_share(line, size, on, found);
+		cost_text_share(line, size, straggler, &subject);
 	}
 	text_line_append(line, size, ")");
 }
@@ -349,17 +347,16 @@ void straggler_text_ranks(char *line, size_t size, const struct report_straggler
 static void append_group(char *line, size_t size, const struct report_straggler *straggler,
 			 const struct report_straggler_group *group, bool is_first)
 {
-	const struct report_straggler_communicator *on =
-		&straggler->communicators[group->communicator];
+	const struct cost_subject subject = {.group = group};
 
 	text_line_append(line, size, "%s (", group->name);
 	straggler_text_ranks(line, size, straggler, group);
 	text_line_append(line, size, "; ");
 	if (is_first) {
-		cost_text_append(line, size, straggler, on, &group->group->found);
+		cost_text_append(line, size, straggler, &subject);
 		append_first_cause(line, size, group->causes, group->nr_causes);
 	} else {
-		cost_text_share(line, size, on, &group->group->found);
+		cost_text_share(line, size, straggler, &subject);
 	}
 	text_line_append(line, size, ")");
 }
@@ -418,6 +415,16 @@ static bool is_first_of_job(const struct report_straggler *straggler, uint32_t i
 	return !straggler->nr_missing;
 }
 
+/* Groups that are told with an earlier one. */
+static uint32_t count_joined(const struct report_straggler *straggler)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < straggler->nr_groups; i++)
+		count += straggler->groups[i].joined != 0;
+	return count;
+}
+
 /* Returns whether there is a collective with all ranks of its communicator. */
 static bool has_complete(const struct report_straggler *straggler)
 {
@@ -429,7 +436,8 @@ static bool has_complete(const struct report_straggler *straggler)
 
 const char *straggler_text_line(const struct report_straggler *straggler, char *line, size_t size)
 {
-	const uint32_t named = straggler->nr_groups + straggler->nr_named;
+	const uint32_t listed = straggler->nr_groups + straggler->nr_named;
+	const uint32_t named = listed - count_joined(straggler);
 
 	*line = '\0';
 	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown &&
@@ -459,9 +467,12 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 		append_missing(line, size, straggler);
 	else if (!named)
 		append_unnamed(line, size, straggler);
-	for (uint32_t i = 0; i < named && i < NAMED_MAX; i++) {
+	for (uint32_t i = 0, told = 0; i < listed && told < NAMED_MAX; i++) {
 		const bool is_first = is_first_of_job(straggler, i);
 
+		if (i < straggler->nr_groups && straggler->groups[i].joined)
+			continue;
+		told++;
 		text_line_append(line, size, i == 0 && is_first ? "late: " : "; ");
 		if (i < straggler->nr_groups)
 			append_group(line, size, straggler, &straggler->groups[i], is_first);

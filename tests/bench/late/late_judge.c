@@ -75,6 +75,16 @@ static void judge_link(const struct late_job *job, const struct report_straggler
 		found->innocent |= report->links[i].fold->key != key;
 }
 
+/* Groups that the line tells by themselves. */
+static uint32_t count_told(const struct report_straggler *report)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < report->nr_groups; i++)
+		count += !report->groups[i].joined;
+	return count;
+}
+
 static void judge_straggler(const struct late_job *job, struct late_found *found)
 {
 	struct report_straggler *report = job_straggler();
@@ -89,7 +99,7 @@ static void judge_straggler(const struct late_job *job, struct late_found *found
 		found->subject &= named[i] == (plant_of(job, (int32_t)i) != NULL);
 	}
 	if (plant->cause != LATE_NOTHING && plant->last >= plant->first + 2)
-		found->subject &= report->nr_groups == 1 && report->nr_named == 0;
+		found->subject &= count_told(report) == 1 && report->nr_named == 0;
 	if (plant->cause == LATE_LINK)
 		judge_link(job, report, found);
 	else

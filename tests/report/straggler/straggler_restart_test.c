@@ -3,10 +3,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "tests/support/cmocka_test.h"
 
 #include "report/straggler/report_straggler.h"
+#include "report/writers/straggler/straggler_text.h"
 #include "straggler_fixture.h"
 
 #define RANKS   4u
@@ -129,6 +131,26 @@ static void lateness_of_several_attempts_adds_up(void **state)
 	report_straggler_destroy(found);
 }
 
+/* Of 5 ms in each of 99 and 199 steps, and about 0.25 ms that the median of the others is behind the least. */
+static void what_a_rank_costs_before_and_after_a_restart_adds_up(void **state)
+{
+	const struct attempt attempts[] = {{.collectives = 100, .late_ms = 5},
+					   {.collectives = 200, .late_ms = 5}};
+	struct report_straggler *found = play(attempts, 2);
+	char line[STRAGGLER_TEXT_SIZE];
+	double s_less = 0, percent = 0;
+
+	(void)state;
+	assert_int_equal(count_named(found), 2);
+	straggler_text_line(found, line, sizeof(line));
+	assert_int_equal(sscanf(line, "late: rank 2 on node01 (without it up to %lf s less, %lf",
+				&s_less, &percent),
+			 2);
+	assert_true(s_less > 1.47 && s_less < 1.52);
+	assert_true(percent > 32 && percent < 32.5);
+	report_straggler_destroy(found);
+}
+
 /* 400 and 40 steps of about 11 ms, without the half second between both. */
 static void a_ranks_run_is_the_sum_of_its_processes(void **state)
 {
@@ -160,6 +182,7 @@ int main(void)
 		TEST(a_pause_counts_as_a_part_of_all_attempts),
 		TEST(lateness_of_a_short_attempt_is_named_by_its_part_of_the_run),
 		TEST(lateness_of_several_attempts_adds_up),
+		TEST(what_a_rank_costs_before_and_after_a_restart_adds_up),
 		TEST(a_ranks_run_is_the_sum_of_its_processes),
 	};
 
