@@ -410,6 +410,9 @@ static int make(struct report *report, struct report_view *view, const char *pat
 		result = straggler_topology_read(report->topology_path, &report->topology, error);
 	view->topology = report->topology;
 	if (result == 0 && report->topology)
+		result = straggler_switches_check(view->profile, report->topology,
+						  report->topology_path, error);
+	if (result == 0 && report->topology)
 		say_hosts_without_switch(report, view);
 	progress_say(&progress, "looking for findings");
 	if (result == 0 && report_subject_has_findings(request))

@@ -49,6 +49,22 @@ uint32_t straggler_switches_missing(const struct profile *profile,
 	return nr;
 }
 
+int straggler_switches_check(const struct profile *profile,
+			     const struct straggler_topology *topology, const char *path,
+			     char **error)
+{
+	const uint32_t nr_hosts = roster_size(profile->collection->roster).hosts;
+	int result = 0;
+
+	for (uint32_t i = 1; i <= nr_hosts && !result; i++) {
+		uint32_t size;
+		const char *node = node_of(profile, i, &size);
+
+		result = straggler_topology_check(topology, path, node, size, error);
+	}
+	return result;
+}
+
 static int find_in_file(const struct profile *profile, const struct straggler_topology *topology,
 			struct straggler_switches *switches, uint32_t host)
 {

@@ -18,6 +18,11 @@ struct straggler_switches {
 int straggler_switches_find(const struct profile *profile,
 			    const struct straggler_topology *topology,
 			    struct straggler_switches *switches);
+/* Checks that a file, of that path, has each host of a profile in one switch alone. 0 or -EINVAL with *error, as
+ * straggler_topology_check(). */
+int straggler_switches_check(const struct profile *profile,
+			     const struct straggler_topology *topology, const char *path,
+			     char **error);
 /* Returns how many hosts of a profile a file does not have; *first: the name of one of them, not terminated, borrowed
  * from the profile. */
 uint32_t straggler_switches_missing(const struct profile *profile,

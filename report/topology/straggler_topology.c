@@ -25,6 +25,7 @@
 struct leaf {
 	char *name;  /* owns; "switch s0" */
 	char *nodes; /* owns; a checked list of hosts */
+	uint32_t line;
 };
 
 struct straggler_topology {
@@ -183,17 +184,54 @@ static bool has_host(const char *nodes, const char *host, size_t size)
 	return false;
 }
 
+/* Returns the first switch, from one on, that has a host by a name of this size; NULL: none has. */
+static const struct leaf *find_leaf(const struct straggler_topology *topology, uint32_t from,
+				    const char *host, size_t size)
+{
+	for (uint32_t i = from; i < topology->nr_leaves; i++)
+		if (has_host(topology->leaves[i].nodes, host, size))
+			return &topology->leaves[i];
+	return NULL;
+}
+
+/* The same by its whole name, or else by that before the first point. *size becomes that of the name. */
+static const struct leaf *find_first(const struct straggler_topology *topology, const char *host,
+				     size_t *size)
+{
+	const char *point = memchr(host, '.', *size);
+	const struct leaf *leaf = find_leaf(topology, 0, host, *size);
+
+	if (leaf || !point)
+		return leaf;
+	*size = (size_t)(point - host);
+	return find_leaf(topology, 0, host, *size);
+}
+
 const char *straggler_topology_find(const struct straggler_topology *topology, const char *host,
 				    size_t size)
 {
-	const char *point = memchr(host, '.', size);
-	const size_t sizes[] = {size, point ? (size_t)(point - host) : size};
+	const struct leaf *leaf = find_first(topology, host, &size);
 
-	for (int i = 0; i < 2; i++)
-		for (uint32_t j = 0; j < topology->nr_leaves; j++)
-			if (has_host(topology->leaves[j].nodes, host, sizes[i]))
-				return topology->leaves[j].name;
-	return NULL;
+	return leaf ? leaf->name : NULL;
+}
+
+int straggler_topology_check(const struct straggler_topology *topology, const char *path,
+			     const char *host, size_t size, char **error)
+{
+	const struct leaf *first = find_first(topology, host, &size), *second = first;
+
+	while (second && strcmp(second->name, first->name) == 0)
+		second = find_leaf(topology, (uint32_t)(second - topology->leaves) + 1, host, size);
+	if (!second)
+		return 0;
+	char *name = clean_text_of(host, size);
+	const int result = error_text_set(error, -EINVAL,
+					  "%s: line %" PRIu32 ": %s has host %s, which %s of line "
+					  "%" PRIu32 " has, too",
+					  path, second->line, second->name, name ? name : "",
+					  first->name, first->line);
+	free(name);
+	return result;
 }
 
 /* ---- lines */
@@ -263,7 +301,7 @@ static int take_word(const struct reading *reading, char *word, struct words *wo
 static int add_leaf(const struct reading *reading, const struct words *words)
 {
 	struct straggler_topology *topology = reading->topology;
-	struct leaf leaf = {.nodes = strdup(words->nodes)};
+	struct leaf leaf = {.nodes = strdup(words->nodes), .line = reading->line};
 
 	if (asprintf(&leaf.name, "%s %s", words->kind, words->name) < 0)
 		leaf.name = NULL;

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#define STRAGGLER_TOPOLOGY_BYTES    (4u << 20)  /* of a file, at most */
+#define STRAGGLER_TOPOLOGY_BYTES    (4u << 20) /* of a file, at most */
 #define STRAGGLER_TOPOLOGY_LINE     (64u << 10) /* of a line, with those that it goes on in, at most */
 #define STRAGGLER_TOPOLOGY_BRACKETS 4u          /* of a name of hosts, at most */
 #define STRAGGLER_TOPOLOGY_WAIT_MS  10000       /* for the next bytes of a pipe */
@@ -31,5 +31,10 @@ void straggler_topology_destroy(struct straggler_topology *topology); /* accepts
  * destroy. NULL: the file does not have it. */
 const char *straggler_topology_find(const struct straggler_topology *topology, const char *host,
 				    size_t size);
+
+/* Checks that a host is in one switch alone. 0, or -EINVAL with a line in *error as of straggler_topology_read(), which
+ * names the host, and both switches with their lines. */
+int straggler_topology_check(const struct straggler_topology *topology, const char *path,
+			     const char *host, size_t size, char **error);
 
 #endif

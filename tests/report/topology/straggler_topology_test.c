@@ -300,6 +300,42 @@ static void a_pipe_that_nobody_writes_is_refused_when_its_time_is_up(void **stat
 	free(error);
 }
 
+static void expect_result(const struct straggler_topology *topology, const char *host,
+			  const char *expected)
+{
+	char *error = NULL;
+
+	assert_int_equal(straggler_topology_check(topology, "topo", host, strlen(host), &error),
+			 expected ? -EINVAL : 0);
+	if (expected)
+		assert_string_equal(error, expected);
+	else
+		assert_null(error);
+	free(error);
+}
+
+static void a_host_in_two_switches_is_refused_with_both(void **state)
+{
+	static const char said[] =
+		"topo: line 3: switch b has host n2, which switch a of line 1 has, too";
+	struct straggler_topology *topology = read_file("SwitchName=a Nodes=n[0-2]\n"
+							"# others\n"
+							"SwitchName=b Nodes=n[2-3],n9.x\n"
+							"SwitchName=a Nodes=n[1,4]\n"
+							"SwitchName=top Switches=a,b Nodes=n[0-9]\n"
+							"BlockName=a Nodes=n9\n");
+
+	(void)state;
+	expect_result(topology, "n2", said);
+	expect_result(topology, "n2.example.org", said);
+	expect_result(topology, "n0", NULL);
+	expect_result(topology, "n1", NULL); /* twice in one switch */
+	expect_result(topology, "n9.x", NULL);
+	expect_result(topology, "n9.y", NULL);
+	expect_result(topology, "n7", NULL);
+	straggler_topology_destroy(topology);
+}
+
 static void a_device_is_refused(void **state)
 {
 	struct straggler_topology *topology;
@@ -328,6 +364,7 @@ int main(void)
 		TEST(a_pipe_is_read_to_its_end),
 		TEST(a_pipe_that_nobody_writes_is_refused_when_its_time_is_up),
 		TEST(a_device_is_refused),
+		TEST(a_host_in_two_switches_is_refused_with_both),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
