@@ -78,7 +78,9 @@ struct report_straggler_rank {
 	uint32_t pid;
 	const char *host; /* borrowed from texts */
 	const char *job;  /* borrowed from texts; its id, "": it has none */
-	uint64_t run_ns; /* of its processes, from the first collective to the last one, added up */
+	/* of its processes, from the first collective to the last one, added up: by the host's calls, or by the kernels
+	 * if these take longer */
+	uint64_t run_ns;
 	uint64_t last, used; /* over all its communicators */
 	uint64_t others_ns, waited_ns;
 	/* others_ns of each communicator, divided by the number of its other ranks, added up */

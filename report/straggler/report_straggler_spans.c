@@ -5,9 +5,14 @@
 
 #include "report/statistics/outlier.h"
 
-/* From a process's first collective to its last one, on whatever communicator, by its host's clock. */
-struct stay {
+struct extent {
 	uint64_t start_ns, end_ns;
+};
+
+/* From a process's first collective to its last one, on whatever communicator. The host's calls may be over long before
+ * the kernels, and kernels may not be known. So the longer extent counts. */
+struct stay {
+	struct extent host, gpu; /* each by its own clock */
 };
 
 /* Each member's span is on its own clock: the GPU's if all times are of kernels. */
@@ -31,14 +36,22 @@ int report_straggler_spans_find(struct report_straggler_communicator *communicat
 	return 0;
 }
 
-static void add_stay(struct stay *stay, const struct collective_fold_member *member)
+static void widen(struct extent *extent, uint64_t start_ns, uint64_t end_ns)
 {
-	if (member->end_ns <= member->start_ns)
+	if (end_ns <= start_ns)
 		return;
-	if (!stay->end_ns || member->start_ns < stay->start_ns)
-		stay->start_ns = member->start_ns;
-	if (member->end_ns > stay->end_ns)
-		stay->end_ns = member->end_ns;
+	if (!extent->end_ns || start_ns < extent->start_ns)
+		extent->start_ns = start_ns;
+	if (end_ns > extent->end_ns)
+		extent->end_ns = end_ns;
+}
+
+static uint64_t length_of(const struct stay *stay)
+{
+	const uint64_t host_ns = stay->host.end_ns - stay->host.start_ns;
+	const uint64_t gpu_ns = stay->gpu.end_ns - stay->gpu.start_ns;
+
+	return gpu_ns > host_ns ? gpu_ns : host_ns;
 }
 
 int report_straggler_spans_of_ranks(struct report_straggler *report, const uint32_t *rank_of,
@@ -51,14 +64,19 @@ int report_straggler_spans_of_ranks(struct report_straggler *report, const uint3
 	for (uint32_t i = 0; i < report->nr_communicators; i++) {
 		const struct collective_fold *fold = report->communicators[i].fold;
 
-		for (uint32_t j = 0; j < fold->nr_members && fold->used; j++)
-			add_stay(&stays[fold->members[j].process], &fold->members[j]);
+		for (uint32_t j = 0; j < fold->nr_members && fold->used; j++) {
+			const struct collective_fold_member *member = &fold->members[j];
+			struct stay *stay = &stays[member->process];
+
+			widen(&stay->host, member->start_ns, member->end_ns);
+			widen(&stay->gpu, member->gpu_start_ns, member->gpu_end_ns);
+		}
 	}
 	for (uint32_t i = 0; i < report->nr_ranks; i++)
 		report->ranks[i].run_ns = 0;
 	for (uint32_t i = 0; i <= nr_processes; i++)
 		if (rank_of[i])
-			report->ranks[rank_of[i] - 1].run_ns += stays[i].end_ns - stays[i].start_ns;
+			report->ranks[rank_of[i] - 1].run_ns += length_of(&stays[i]);
 	free(stays);
 	return 0;
 }

@@ -10,7 +10,8 @@
 
 #define NUMBER_SIZE 32u
 
-/* Appends what each rank waited on average, whoever came last. */
+/* Appends what each rank waited on average, whoever came last. Waits on several communicators at the same time may add
+ * up to more than the time. */
 static void append_all_waits(char *line, size_t size, const struct report_straggler *straggler)
 {
 	double waited_ns = 0, run_ns = 0;
@@ -22,9 +23,9 @@ static void append_all_waits(char *line, size_t size, const struct report_stragg
 	}
 	text_line_append(line, size, "; each rank waited %s on average",
 			 report_summary_time((uint64_t)(waited_ns / straggler->nr_ranks), time));
-	if (run_ns > 0)
+	if (run_ns > 0 && waited_ns <= run_ns)
 		text_line_append(line, size, ", %.2f %% of the time",
-				 fmin(100, report_summary_percent(waited_ns, run_ns)));
+				 report_summary_percent(waited_ns, run_ns));
 }
 
 static const char *doubt_of(enum straggler_doubt doubt)

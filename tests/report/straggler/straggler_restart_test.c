@@ -1,9 +1,11 @@
-/* A job whose ranks start again as other processes, on another communicator. */
+/* How long a run is: of a job whose ranks start again as other processes, on another communicator, and of one whose
+ * hosts are done long before the GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/support/cmocka_test.h"
 
@@ -174,6 +176,85 @@ static void a_ranks_run_is_the_sum_of_its_processes(void **state)
 	report_straggler_destroy(found);
 }
 
+struct ahead {
+	uint32_t processes[RANKS], correlation_id;
+	uint64_t now_ns; /* of the GPUs */
+};
+
+/* Calls that take hosts 1 us each. Of each kernel another rank is the last, by 1 ms, or `late` is. */
+static void play_ahead(struct ahead *ahead, uint32_t communicator, uint32_t steps, uint32_t late)
+{
+	for (uint32_t step = 0; step < steps; step++) {
+		const uint32_t last = late < RANKS ? late : step % RANKS;
+
+		ahead->correlation_id++;
+		ahead->now_ns += STEP_MS * MS;
+		for (uint32_t i = 0; i < RANKS; i++) {
+			const uint64_t wait_ns = i == last ? 0 : MS;
+			const struct collective call =
+				job_all_reduce(communicator, step + 1, ahead->correlation_id,
+					       ahead->correlation_id * 1000, 1000);
+			const struct job_kernel kernel = {.name = "ncclDevKernel_A",
+							  .correlation_id = ahead->correlation_id,
+							  .start_ns = ahead->now_ns - wait_ns,
+							  .ns = wait_ns + MS / 10};
+
+			job_call(ahead->processes[i], &call);
+			job_kernel(ahead->processes[i], &kernel);
+		}
+	}
+}
+
+static void begin_ahead(struct ahead *ahead)
+{
+	*ahead = (struct ahead){.now_ns = 1000 * MS};
+	for (uint32_t i = 0; i < RANKS; i++) {
+		ahead->processes[i] = job_process((int32_t)i);
+		job_communicator(ahead->processes[i], 1, 100, i, RANKS);
+		job_communicator(ahead->processes[i], 2, 200, i, RANKS);
+	}
+}
+
+/* Each waits in three of four of the 40 that are compared, for 1 ms. The run is 39 steps, and the last kernel; for
+ * ranks that waited in the first one, by 1 ms more. */
+static void waits_are_a_part_of_the_time_that_kernels_took(void **state)
+{
+	struct ahead ahead;
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	begin_ahead(&ahead);
+	play_ahead(&ahead, 1, 41, RANKS);
+	job_commit();
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 0);
+	for (uint32_t i = 0; i < RANKS; i++)
+		assert_int_equal(found->ranks[i].run_ns,
+				 39 * STEP_MS * MS + MS / 10 +
+					 (found->ranks[i].rank == 1 ? 0 : MS));
+	straggler_text_line(found, line, sizeof(line));
+	assert_non_null(
+		strstr(line, "; each rank waited 30.000 ms on average, 7.68 % of the time;"));
+	report_straggler_destroy(found);
+}
+
+/* A tenth of the second communicator's time is 1 % of the run. */
+static void a_short_time_is_a_small_part_of_what_kernels_took(void **state)
+{
+	struct ahead ahead;
+
+	(void)state;
+	begin_ahead(&ahead);
+	play_ahead(&ahead, 1, 400, RANKS);
+	play_ahead(&ahead, 2, 40, STALLED);
+	job_commit();
+	struct report_straggler *found = job_straggler();
+
+	assert_int_equal(found->nr_named, 0);
+	report_straggler_destroy(found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
@@ -184,6 +265,8 @@ int main(void)
 		TEST(lateness_of_several_attempts_adds_up),
 		TEST(what_a_rank_costs_before_and_after_a_restart_adds_up),
 		TEST(a_ranks_run_is_the_sum_of_its_processes),
+		TEST(waits_are_a_part_of_the_time_that_kernels_took),
+		TEST(a_short_time_is_a_small_part_of_what_kernels_took),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
