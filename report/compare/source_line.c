@@ -8,29 +8,28 @@
 #include "report/digest/host_lines.h"
 #include "report/names/source_name.h"
 
-uint32_t source_line_find(const struct report_tree *tree,
-			  const struct source_frameworks *frameworks, uint32_t node,
-			  uint32_t chain[static REPORT_DEPTH_MAX])
+/* Returns the innermost frame with a number on the path of a node, where no such frame is the program's own. */
+static uint32_t framework_line(const struct report_tree *tree, uint32_t node)
 {
-	uint32_t depth = report_tree_path(tree->nodes, node, chain);
-	uint32_t innermost = SOURCE_LINE_NONE, function = SOURCE_LINE_NONE;
+	for (; node != REPORT_NODE_ROOT; node = tree->nodes[node].parent) {
+		const uint32_t name = tree->nodes[node].name;
 
-	for (uint32_t i = 0; i < depth; i++) {
-		uint32_t name = tree->nodes[chain[i]].name;
-		const bool is_framework = name < frameworks->nr && frameworks->is_framework[name];
-
-		if (!source_name_has_line(tree->strings[name])) {
-			if (function == SOURCE_LINE_NONE && !is_framework &&
-			    host_lines_is_own(tree->strings[name]))
-				function = name;
-			continue;
-		}
-		if (!is_framework)
+		if (source_name_has_line(tree->strings[name]))
 			return name;
-		if (innermost == SOURCE_LINE_NONE)
-			innermost = name;
 	}
-	return innermost != SOURCE_LINE_NONE ? innermost : function;
+	return SOURCE_LINE_NONE;
+}
+
+static struct source_line make_line(const struct report_tree *tree, uint32_t node,
+				    const struct host_line_name *own)
+{
+	if (own->line && source_name_has_line(tree->strings[own->line]))
+		return (struct source_line){own->line, own->caller};
+	const uint32_t line = framework_line(tree, node);
+	if (line != SOURCE_LINE_NONE)
+		return (struct source_line){line, 0};
+	return own->line ? (struct source_line){own->line, own->caller}
+			 : (struct source_line){SOURCE_LINE_NONE, 0};
 }
 
 /* The tree with the frameworks that are known of it. The caller owns what it gets (free()); NULL: out of memory. */
@@ -63,26 +62,19 @@ int source_line_find_all(const struct report_tree *tree, const struct source_fra
 {
 	struct report_tree copy = *tree;
 	uint32_t *of_frameworks = set_frameworks(&copy, frameworks);
-	uint32_t *chain = malloc(REPORT_DEPTH_MAX * sizeof(*chain));
 	struct host_line_name *names = calloc(tree->nr_leaves + 1ul, sizeof(*names));
 	int error = -ENOMEM;
 
 	*lines = calloc(tree->nr_leaves + 1ul, sizeof(**lines));
-	if (of_frameworks && chain && names && *lines)
+	if (of_frameworks && names && *lines)
 		error = find_names(&copy, names);
-	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++) {
-		const uint32_t line =
-			source_line_find(tree, frameworks, tree->leaves[i].node, chain);
-
-		(*lines)[i] =
-			(struct source_line){line, line == names[i].line ? names[i].caller : 0};
-	}
+	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++)
+		(*lines)[i] = make_line(tree, tree->leaves[i].node, &names[i]);
 	if (error) {
 		free(*lines);
 		*lines = NULL;
 	}
 	free(names);
-	free(chain);
 	free(of_frameworks);
 	return error;
 }

@@ -1,6 +1,5 @@
-/* Finds the source line that launches: the innermost frame with a number that is no framework's; else the innermost one
- * with a number; else, of programs without debug information, the innermost function of their own (host_lines.h). Any
- * thread. */
+/* Finds the source line that launches: the program's own (host_lines.h). A framework's innermost frame with a number
+ * goes before a frame of the program's without one. Any thread. */
 #ifndef SOURCE_LINE_H
 #define SOURCE_LINE_H
 
@@ -33,11 +32,5 @@ int source_line_compare(const struct source_line *a, const struct source_line *b
 /* Returns "fit.py:norm:18 > gpu.py:launch:21", or the line alone, which is not SOURCE_LINE_NONE. The caller owns it
  * (free()). NULL: out of memory. */
 char *source_line_text(const struct report_tree *tree, const struct source_line *line);
-
-/* Returns the string with the line's name, "train.py:step:41", or of its function, of a node's path;
- * SOURCE_LINE_NONE: there is none. chain is room to work in. */
-uint32_t source_line_find(const struct report_tree *tree,
-			  const struct source_frameworks *frameworks, uint32_t node,
-			  uint32_t chain[static REPORT_DEPTH_MAX]);
 
 #endif
