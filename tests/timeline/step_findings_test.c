@@ -6,6 +6,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "timeline/steps/step_findings.h"
+#include "timeline/steps/step_words.h"
 
 #define STEPS 4096u
 #define MS    1000000u
@@ -104,6 +105,41 @@ static void a_slow_step_stands_out_by_its_part(void **state)
 	assert_int_equal(f->found.outliers[0].more_ns,
 			 rows[150].end_ns - rows[150].begin_ns - f->sums.sums[0].median_ns);
 	assert_int_equal(f->found.outliers[0].nr_ranks, 1);
+}
+
+static void work_of_earlier_launches_is_told_of_an_outlier(void **state)
+{
+	struct fixture *f = *state;
+	struct step_row *rows = add(f, 1, 200, MS, 1000);
+
+	for (uint32_t i = 0; i < 200; i++)
+		rows[i].earlier_ns[STEP_COMPUTE] = MS / 2;
+	lengthen(&rows[150], STEP_COMPUTE, 3 * MS);
+	rows[150].earlier_ns[STEP_COMPUTE] += 2 * MS;
+	lengthen(&rows[160], STEP_COPIES, 2 * MS);
+	rows[160].earlier_ns[STEP_COPIES] = 2 * MS + 1;
+	lengthen(&rows[170], STEP_IDLE_HOST, MS);
+	rows[170].earlier_ns[STEP_COMPUTE] += MS / 4;
+	find(f);
+	assert_int_equal(f->found.nr_outliers, 3);
+	assert_int_equal(f->sums.sums[0].earlier_medians_ns[STEP_COMPUTE], MS / 2);
+	assert_int_equal(f->found.outliers[0].earlier_more_ns, 2 * MS);
+	assert_int_equal(f->found.outliers[1].part, STEP_COPIES);
+	assert_int_equal(f->found.outliers[1].earlier_more_ns, f->found.outliers[1].part_more_ns);
+	assert_int_equal(f->found.outliers[2].earlier_more_ns, 0);
+
+	struct step_place none[3] = {{0}};
+	const struct step_places places = {.places = none};
+	const struct steps_view view = {.profile = &f->profile,
+					.rows = &f->rows,
+					.sums = &f->sums,
+					.findings = &f->found,
+					.places = &places};
+	char line[STEP_WORDS_SIZE];
+	assert_non_null(
+		strstr(step_words_outlier(&view, 0, line, sizeof(line)),
+		       " compute on process 1, 2.000 ms of it launched before the step began"));
+	assert_null(strstr(step_words_outlier(&view, 2, line, sizeof(line)), "launched"));
 }
 
 static void the_rank_that_caused_it_is_told(void **state)
@@ -223,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_slow_step_stands_out_by_its_part),
+		TEST(work_of_earlier_launches_is_told_of_an_outlier),
 		TEST(the_rank_that_caused_it_is_told),
 		TEST(steps_of_other_times_are_others),
 		TEST(the_first_step_is_none),

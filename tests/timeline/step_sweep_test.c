@@ -7,6 +7,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "report/profile/profile.h"
+#include "timeline/steps/step_running.h"
 #include "timeline/steps/step_sums.h"
 #include "timeline/steps/step_sweep.h"
 
@@ -190,6 +191,47 @@ static void a_gap_is_shared_by_the_steps_in_it(void **state)
 	assert_int_equal(f->row_list[2].parts_ns[STEP_COMPUTE], 12 * MS);
 }
 
+/* The host was ahead, and then waited: the second step has the work of the first one. */
+static void work_of_earlier_launches_is_told_apart(void **state)
+{
+	struct fixture *f = *state;
+	const struct step_row *first = add_step(f, 7, 1000, 2000),
+			      *second = add_step(f, 7, 2000, 9000);
+
+	add(f, 1100, 1200, 4000);
+	add(f, 1200, 3500, 5000)->kind = RECORD_GPU_MEMCPY;
+	add(f, 2000, 5000, 6000); /* the step's own, as is what it runs beside */
+	add(f, 1300, 5500, 6500);
+	add(f, 0, 7000, 7500);
+	add(f, 1400, 8000, 8100);
+	sweep(f, 10000, 10000);
+	assert_int_equal(step_rows_earlier(first), 0);
+	assert_int_equal(second->parts_ns[STEP_COMPUTE], 2000 + 1000 + 500 + 500 + 100);
+	assert_int_equal(second->earlier_ns[STEP_COMPUTE], 2000 + 500 + 100);
+	assert_int_equal(second->earlier_ns[STEP_COPIES], 1000);
+	assert_int_equal(step_rows_earlier(second), 3600);
+}
+
+/* So much work at a time has no launches that are known one by one. */
+static void crowds_of_work_are_no_earlier_launches(void **state)
+{
+	struct step_running running = {0};
+	uint64_t launched_ns;
+
+	(void)state;
+	for (uint32_t i = 0; i < STEP_RUNNING_KEPT; i++)
+		step_running_begin(&running, STEP_COPIES, i, i);
+	assert_int_equal(step_running_part(&running, &launched_ns), STEP_COPIES);
+	assert_int_equal(launched_ns, STEP_RUNNING_KEPT - 1);
+	step_running_begin(&running, STEP_COPIES, 1000, 5);
+	step_running_part(&running, &launched_ns);
+	assert_true(launched_ns == STEP_RUNNING_UNKNOWN);
+	step_running_end(&running, STEP_COPIES, 1000);
+	step_running_end(&running, STEP_COPIES, STEP_RUNNING_KEPT - 1);
+	step_running_part(&running, &launched_ns);
+	assert_int_equal(launched_ns, STEP_RUNNING_KEPT - 2);
+}
+
 /* One stretch, and stretches that cut kernels and gaps, say the same. */
 static void stretches_do_not_matter(void **state)
 {
@@ -300,6 +342,8 @@ int main(void)
 		TEST(nccl_waits_before_it_moves),
 		TEST(idle_time_has_a_reason),
 		TEST(a_gap_is_shared_by_the_steps_in_it),
+		TEST(work_of_earlier_launches_is_told_apart),
+		TEST(crowds_of_work_are_no_earlier_launches),
 		TEST(stretches_do_not_matter),
 		TEST(waits_of_the_host_are_no_work),
 		TEST(hostile_events_keep_the_sum),

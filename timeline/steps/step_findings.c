@@ -45,6 +45,12 @@ static struct step_outlier make_outlier(const struct step_row *row, const struct
 			made.part_more_ns = ns - median_ns;
 		}
 	}
+	if (made.part < STEP_WORK_PARTS &&
+	    row->earlier_ns[made.part] > sum->earlier_medians_ns[made.part])
+		made.earlier_more_ns =
+			row->earlier_ns[made.part] - sum->earlier_medians_ns[made.part];
+	if (made.earlier_more_ns > made.part_more_ns)
+		made.earlier_more_ns = made.part_more_ns;
 	return made;
 }
 

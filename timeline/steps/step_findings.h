@@ -14,6 +14,9 @@ struct step_outlier {
 	uint64_t more_ns;    /* than the median of the rank's steps */
 	enum step_part part; /* that took most more than its median */
 	uint64_t part_more_ns;
+	/* What of that was launched before the step began, in which the step says nothing of its own launches. At
+	 * most part_more_ns. */
+	uint64_t earlier_more_ns;
 };
 
 struct step_findings {

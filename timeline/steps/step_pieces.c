@@ -62,6 +62,8 @@ static void add_to_row(struct step_row *row, const struct step_piece *piece)
 	const uint64_t end_ns = piece->end_ns < row->end_ns ? piece->end_ns : row->end_ns;
 
 	row->parts_ns[piece->part] += end_ns - begin_ns;
+	if (piece->part < STEP_WORK_PARTS && piece->launched_ns < row->begin_ns)
+		row->earlier_ns[piece->part] += end_ns - begin_ns;
 	if (piece->part == STEP_IDLE_HOST)
 		note_gap(row, piece, begin_ns, end_ns);
 }

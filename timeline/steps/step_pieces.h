@@ -7,6 +7,7 @@
 struct step_piece {
 	uint64_t begin_ns, end_ns;
 	enum step_part part;
+	uint64_t launched_ns;        /* of work: when the last of it was launched */
 	uint32_t tid, before, after; /* of STEP_IDLE_HOST, as in struct step_gap */
 };
 

@@ -65,3 +65,12 @@ uint64_t step_rows_idle(const struct step_row *row)
 	return row->parts_ns[STEP_IDLE_LAUNCHES] + row->parts_ns[STEP_IDLE_HOST] +
 	       row->parts_ns[STEP_IDLE_START] + row->parts_ns[STEP_IDLE_UNKNOWN];
 }
+
+uint64_t step_rows_earlier(const struct step_row *row)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t part = 0; part < STEP_WORK_PARTS; part++)
+		ns += row->earlier_ns[part];
+	return ns;
+}

@@ -25,6 +25,7 @@ enum step_part {
 	STEP_IDLE_START,    /* since the launch: of latency, or for other work */
 	STEP_IDLE_UNKNOWN,  /* the launch, or the work that follows, is not in the log */
 	STEP_PARTS,
+	STEP_WORK_PARTS = STEP_IDLE_LAUNCHES, /* the others are idle time */
 };
 
 /* A time in which the host let the GPUs idle (STEP_IDLE_HOST), with the launches around it. */
@@ -37,7 +38,9 @@ struct step_gap {
 struct step_row {
 	uint64_t begin_ns, end_ns;
 	uint64_t parts_ns[STEP_PARTS];
-	struct step_gap gap; /* the longest */
+	uint64_t earlier_ns
+		[STEP_WORK_PARTS]; /* of these, by work that was launched before the step began */
+	struct step_gap gap;       /* the longest */
 	uint32_t process_id, tid;
 	uint32_t number; /* in its process, from 1 */
 	bool is_first;   /* of its process, which warms up */
@@ -62,5 +65,8 @@ const char *step_rows_words(enum step_part part);
 
 /* The sum of the four idle parts. */
 uint64_t step_rows_idle(const struct step_row *row);
+
+/* The sum of all earlier_ns. */
+uint64_t step_rows_earlier(const struct step_row *row);
 
 #endif

@@ -44,6 +44,13 @@ static void fill(struct step_sum *sum, const struct step_row *rows, uint64_t *va
 				values[nr++] = rows[i].parts_ns[part];
 		sum->part_medians_ns[part] = outlier_median(values, nr);
 	}
+	for (uint32_t part = 0; part < STEP_WORK_PARTS; part++) {
+		nr = 0;
+		for (uint32_t i = sum->first; i < sum->end; i++)
+			if (step_sums_counts(sum, &rows[i]))
+				values[nr++] = rows[i].earlier_ns[part];
+		sum->earlier_medians_ns[part] = outlier_median(values, nr);
+	}
 }
 
 int step_sums_init(struct step_sums *sums, const struct step_rows *rows,

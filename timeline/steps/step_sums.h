@@ -13,6 +13,7 @@ struct step_sum {
 	uint32_t nr_steps;   /* that count, as in all below */
 	uint64_t sum_ns, median_ns, p99_ns, least_ns, most_ns;
 	uint64_t parts_ns[STEP_PARTS], part_medians_ns[STEP_PARTS];
+	uint64_t earlier_medians_ns[STEP_WORK_PARTS]; /* of a step's earlier_ns */
 	bool has_first; /* the first step is in [first, end), but does not count */
 };
 

@@ -5,6 +5,7 @@
 
 #include "step_pending.h"
 #include "step_pieces.h"
+#include "step_running.h"
 
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
@@ -209,35 +210,44 @@ static int by_time(const void *a, const void *b)
 	return order ? order : COMPARE(left->work, right->work);
 }
 
+static uint64_t launch_time(struct step_sweep *sweep, uint32_t index)
+{
+	const struct timeline_work *work = &sweep->events->work[index];
+
+	if (work->launch != TIMELINE_SOURCE_NONE)
+		return sweep->events->launches[work->launch].time_ns;
+	const struct step_pending_launch *pending = step_pending_find(&sweep->pending, work);
+	return pending ? pending->launch.time_ns : STEP_RUNNING_UNKNOWN;
+}
+
 /* Walks over the edges of a process. */
 static void walk(struct step_sweep *sweep, struct process *process)
 {
-	uint32_t running[STEP_PARTS] = {0}, nr_running = 0;
+	struct step_running running = {0};
 	uint64_t at_ns = sweep->from_ns;
 
 	for (uint32_t i = 0; i < sweep->nr_edges; i++) {
 		const struct edge *edge = &sweep->edges[i];
 		struct step_pending_launch found;
 
-		if (nr_running && edge->time_ns > at_ns) {
-			enum step_part part = STEP_COMPUTE;
+		if (running.nr && edge->time_ns > at_ns) {
+			struct step_piece piece = {.begin_ns = at_ns, .end_ns = edge->time_ns};
 
-			while (!running[part])
-				part++;
-			step_pieces_add(&sweep->pieces, process->id,
-					&(struct step_piece){.begin_ns = at_ns,
-							     .end_ns = edge->time_ns,
-							     .part = part});
-		} else if (!nr_running && edge->time_ns > process->idle_ns) {
+			piece.part = step_running_part(&running, &piece.launched_ns);
+			step_pieces_add(&sweep->pieces, process->id, &piece);
+		} else if (!running.nr && edge->time_ns > process->idle_ns) {
 			const bool is_known = find_launch(sweep, process,
 							  &sweep->events->work[edge->work], &found);
 
 			add_gap(sweep, process, edge->time_ns, is_known ? &found : NULL);
 		}
 		at_ns = edge->time_ns;
-		running[edge->part] += edge->is_begin ? 1 : UINT32_MAX;
-		nr_running += edge->is_begin ? 1 : UINT32_MAX;
-		if (!nr_running)
+		if (edge->is_begin)
+			step_running_begin(&running, edge->part, edge->work,
+					   launch_time(sweep, edge->work));
+		else
+			step_running_end(&running, edge->part, edge->work);
+		if (!running.nr)
 			process->idle_ns = at_ns;
 	}
 }

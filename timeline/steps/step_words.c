@@ -65,6 +65,9 @@ const char *step_words_outlier(const struct steps_view *view, uint32_t outlier, 
 	text_line_append(line, size, ": +%s %s on ", report_summary_time(found->part_more_ns, more),
 			 step_rows_words(found->part));
 	append_rank(view, found->sum, line, size);
+	if (found->earlier_more_ns && found->earlier_more_ns >= found->part_more_ns / 2)
+		text_line_append(line, size, ", %s of it launched before the step began",
+				 report_summary_time(found->earlier_more_ns, more));
 	append_place(view, &view->places->places[outlier], line, size);
 	if (found->nr_ranks > 1)
 		text_line_append(line, size, "; it stands out on %" PRIu32 " ranks",

@@ -224,6 +224,7 @@ static void write_step(struct row_text *out, const void *of)
 	row_text_count(out, "begin_ns", line->view ? row->begin_ns - line->view->first_ns : 0);
 	row_text_count(out, "step_ns", row->end_ns - row->begin_ns);
 	write_parts(out, row->parts_ns);
+	row_text_count(out, "launched_earlier_ns", step_rows_earlier(row));
 	row_text_count(out, "longest_gap_ns", row->gap.end_ns - row->gap.begin_ns);
 }
 
@@ -272,6 +273,7 @@ static void write_json_outlier(struct row_text *out, const void *of)
 	row_text_count(out, "more_ns", outlier->more_ns);
 	row_text_string(out, "part", step_rows_name(outlier->part));
 	row_text_count(out, "part_more_ns", outlier->part_more_ns);
+	row_text_count(out, "earlier_more_ns", outlier->earlier_more_ns);
 	row_text_string(out, "launched_before", report_names_get(view->names, place->before));
 	row_text_string(out, "launched_after", report_names_get(view->names, place->after));
 	row_text_string(out, "within", report_names_get(view->names, place->within));
