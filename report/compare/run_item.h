@@ -18,6 +18,7 @@ enum run_kind { RUN_KIND_ALL, RUN_KIND_KERNEL, RUN_KIND_COPIES };
 struct run_line {
 	char *text; /* owns, as function; "fit.py:norm:18 > gpu.py:launch:21" */
 	char *function; /* without numbers, so that it matches other versions: "fit.py:norm > gpu.py:launch" */
+	const char *own_text, *own_function; /* the same without a caller; lie in those */
 	uint64_t ns;
 };
 

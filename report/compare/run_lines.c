@@ -13,6 +13,8 @@
 #include "report/model/report_tree.h"
 #include "report/names/source_name.h"
 
+#define CALLS " > " /* as source_line_text() has it */
+
 /* The time of an item that a line launches. */
 struct line {
 	uint32_t item;
@@ -48,22 +50,20 @@ static uint32_t item_of(const struct run_work *work, const char *leaf)
 	return found ? (uint32_t)(*found - work->items) : 0;
 }
 
+/* Returns the bytes of "fit.py:norm" in "fit.py:norm:18". */
+static size_t function_size(const char *name)
+{
+	return source_name_has_line(name) ? (size_t)(strrchr(name, ':') - name) : strlen(name);
+}
+
 /* Returns "fit.py:norm > gpu.py:launch" of "fit.py:norm:18 > gpu.py:launch:21". */
 static char *function_text(const struct report_tree *tree, const struct source_line *line)
 {
-	char *own = strdup(tree->strings[line->line]), *caller = NULL;
+	const char *own = tree->strings[line->line], *caller = tree->strings[line->caller];
 
-	if (own && source_name_has_line(own))
-		*strrchr(own, ':') = '\0';
-	if (!line->caller || !own)
-		return own;
-	caller = strdup(tree->strings[line->caller]);
-	if (caller && source_name_has_line(caller))
-		*strrchr(caller, ':') = '\0';
-	char *text = caller ? text_print("%s > %s", caller, own) : NULL;
-	free(own);
-	free(caller);
-	return text;
+	return line->caller ? text_print("%.*s" CALLS "%.*s", (int)function_size(caller), caller,
+					 (int)function_size(own), own)
+			    : strndup(own, function_size(own));
 }
 
 static int set_line(struct run_work *work, const struct report_tree *tree, const struct line *line)
@@ -77,7 +77,17 @@ static int set_line(struct run_work *work, const struct report_tree *tree, const
 	*to = (struct run_line){.text = source_line_text(tree, &line->name),
 				.function = function_text(tree, &line->name),
 				.ns = line->ns};
-	return to->text && to->function ? 0 : -ENOMEM;
+	if (!to->text || !to->function)
+		return -ENOMEM;
+	to->own_text = to->text;
+	to->own_function = to->function;
+	if (line->name.caller) {
+		const char *caller = tree->strings[line->name.caller];
+
+		to->own_text += strlen(caller) + strlen(CALLS);
+		to->own_function += function_size(caller) + strlen(CALLS);
+	}
+	return 0;
 }
 
 static int by_function(const void *a, const void *b)
@@ -141,38 +151,63 @@ int run_lines_find(const struct report_tree *tree, struct run_work *work)
 
 /* ---- growth */
 
-/* Returns the time of a function's lines, or of the one with that text. */
-static double time_of(const struct run_item *item, const char *function, const char *text)
+/* A function whose growth is asked for, as runs name it. */
+struct asked {
+	const char *function;
+	bool is_own; /* without its callers */
+};
+
+static bool is_asked(const struct run_line *line, const struct asked *asked)
 {
-	uint32_t low = 0, high = item ? item->nr_lines : 0;
-	const uint32_t nr = high;
-	double ns = 0;
+	return strcmp(asked->is_own ? line->own_function : line->function, asked->function) == 0;
+}
+
+static const char *text_of(const struct run_line *line, const struct asked *asked)
+{
+	return asked->is_own ? line->own_text : line->text;
+}
+
+/* Returns the first line that may be of the function. */
+static uint32_t first_line(const struct run_item *item, const struct asked *asked)
+{
+	uint32_t low = 0, high = asked->is_own ? 0 : item->nr_lines;
 
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
-		if (strcmp(item->lines[middle].function, function) < 0)
+		if (strcmp(item->lines[middle].function, asked->function) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (; low < nr && strcmp(item->lines[low].function, function) == 0; low++)
-		if (!text || strcmp(item->lines[low].text, text) == 0)
-			ns += (double)item->lines[low].ns;
+	return low;
+}
+
+/* Returns the time of a function's lines, or of those with that text. */
+static double time_of(const struct run_item *item, const struct asked *asked, const char *text)
+{
+	double ns = 0;
+
+	for (uint32_t i = item ? first_line(item, asked) : 0; item && i < item->nr_lines; i++) {
+		const struct run_line *line = &item->lines[i];
+
+		if (!is_asked(line, asked) && !asked->is_own)
+			break;
+		if (is_asked(line, asked) && (!text || strcmp(text_of(line, asked), text) == 0))
+			ns += (double)line->ns;
+	}
 	return ns;
 }
 
-/* Returns what the mean run after takes more. function NULL: in all. */
-static double growth_of(const struct run_lines_question *question, const char *function,
+/* Returns what the mean run after takes more. asked NULL: in all. */
+static double growth_of(const struct run_lines_question *question, const struct asked *asked,
 			const char *text)
 {
 	double grown = 0;
 
 	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++) {
 		const struct run_item *item = question->items[i];
-		const double ns = function ? time_of(item, function, text)
-				  : item   ? (double)item->ns
-					   : 0;
+		const double ns = asked ? time_of(item, asked, text) : item ? (double)item->ns : 0;
 
 		grown += i < question->nr_before ? -ns / question->units[i] / question->nr_before
 						 : ns / question->units[i] / question->nr_after;
@@ -180,39 +215,75 @@ static double growth_of(const struct run_lines_question *question, const char *f
 	return grown;
 }
 
+/* A run that names the callers of a helper, and one that does not, have the function alone in common. */
+static struct asked ask(const struct run_lines_question *question, const struct run_line *line)
+{
+	bool some_have = false, some_lack = false;
+
+	for (uint32_t i = 0; i < question->nr_before + question->nr_after; i++) {
+		const struct run_item *item = question->items[i];
+		bool is_there = false, has_caller = false;
+
+		for (uint32_t k = 0; item && k < item->nr_lines; k++) {
+			const struct run_line *other = &item->lines[k];
+
+			if (strcmp(other->own_function, line->own_function) != 0)
+				continue;
+			is_there = true;
+			has_caller |= other->own_function != other->function;
+		}
+		some_have |= is_there && has_caller;
+		some_lack |= is_there && !has_caller;
+	}
+	return some_have && some_lack ? (struct asked){line->own_function, true}
+				      : (struct asked){line->function, false};
+}
+
+/* Returns the text of the function's line that grew most. NULL: none grew. */
+static const char *grown_line(const struct run_lines_question *question,
+			      const struct run_item *last, const struct asked *asked)
+{
+	const char *found = NULL;
+	double most = 0;
+
+	for (uint32_t i = 0; i < last->nr_lines; i++) {
+		if (!is_asked(&last->lines[i], asked))
+			continue;
+		const char *text = text_of(&last->lines[i], asked);
+		const double grown = growth_of(question, asked, text);
+
+		if (grown > most) {
+			most = grown;
+			found = text;
+		}
+	}
+	return found;
+}
+
 const char *run_lines_grown(const struct run_lines_question *question, double *part)
 {
 	const struct run_item *last = NULL;
-	const char *function = NULL, *found = NULL;
 	const double whole = growth_of(question, NULL, NULL);
-	double most = 0, most_of_line = 0;
+	struct asked chosen = {0};
+	double most = 0;
 
 	*part = 0;
 	for (uint32_t i = 0; i < question->nr_after; i++)
 		if (question->items[question->nr_before + i])
 			last = question->items[question->nr_before + i];
 	for (uint32_t i = 0; last && whole > 0 && i < last->nr_lines; i++) {
-		const char *of = last->lines[i].function;
+		const struct run_line *line = &last->lines[i];
 
-		if (i && strcmp(of, last->lines[i - 1].function) == 0)
+		if (i && strcmp(line->function, line[-1].function) == 0)
 			continue;
-		const double grown = growth_of(question, of, NULL);
+		const struct asked asked = ask(question, line);
+		const double grown = growth_of(question, &asked, NULL);
 		if (grown > most) {
 			most = grown;
-			function = of;
+			chosen = asked;
 		}
 	}
-	for (uint32_t i = 0; function && i < last->nr_lines; i++) {
-		const struct run_line *line = &last->lines[i];
-		const double grown = strcmp(line->function, function) == 0
-					     ? growth_of(question, function, line->text)
-					     : 0;
-
-		if (grown > most_of_line) {
-			most_of_line = grown;
-			found = line->text;
-		}
-	}
+	const char *found = chosen.function ? grown_line(question, last, &chosen) : NULL;
 	if (found)
 		*part = fmin(most / whole, 1);
 	return found;

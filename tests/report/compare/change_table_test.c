@@ -211,6 +211,9 @@ static void assert_line(const struct run_item *item, uint32_t i, const char *tex
 	assert_string_equal(item->lines[i].text, text);
 	assert_string_equal(item->lines[i].function, function);
 	assert_int_equal(item->lines[i].ns, ns);
+	assert_ptr_equal(strstr(text, item->lines[i].own_text) + strlen(item->lines[i].own_text),
+			 text + strlen(text));
+	assert_non_null(strstr(item->lines[i].own_text, item->lines[i].own_function));
 }
 
 static void free_lines(struct run_item *item)
