@@ -14,6 +14,7 @@
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
+#include "cli/timeline_make_page.h"
 #include "cli/timeline_make_profile.h"
 #include "cli/timeline_show_steps.h"
 #include "options/option_line.h"
@@ -29,13 +30,14 @@
 
 #define RANKS_MAX 65536u
 
-/* Those of steps (steps_writer.h), a profile, and a trace in Chrome's format. */
+/* Those of steps (steps_writer.h), a profile, a trace in Chrome's format, and a page. */
 enum timeline_format {
 	TIMELINE_TABLE = STEPS_TABLE,
 	TIMELINE_CSV = STEPS_CSV,
 	TIMELINE_JSON = STEPS_JSON,
 	TIMELINE_PROFILE,
 	TIMELINE_CHROME,
+	TIMELINE_HTML,
 };
 
 struct timeline {
@@ -343,9 +345,9 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 		source);
 }
 
-/* Makes the time a profile. Returns the exit status. */
-static int make_profile(const struct timeline *timeline, const char *store_path,
-			struct timeline_source *source)
+/* Makes the time a profile, or the page of one. Returns the exit status. */
+static int make_part(const struct timeline *timeline, const char *store_path,
+		     struct timeline_source *source)
 {
 	struct shown shown = {0};
 	struct extent *extent = &shown.extent;
@@ -357,12 +359,14 @@ static int make_profile(const struct timeline *timeline, const char *store_path,
 		explain(timeline, error, &shown.choice);
 		return EXIT_FAILED;
 	}
-	return timeline_make_profile(&(struct profile_slice){.store_path = store_path,
-							     .source = source,
-							     .request = &shown.request,
-							     .by_launch = shown.choice.is_step,
-							     .first_ns = extent->first_ns},
-				     timeline->output_path);
+	const struct profile_slice slice = {.store_path = store_path,
+					    .source = source,
+					    .request = &shown.request,
+					    .by_launch = shown.choice.is_step,
+					    .first_ns = extent->first_ns};
+	return timeline->format == TIMELINE_HTML
+		       ? timeline_make_page(&slice, timeline->output_path)
+		       : timeline_make_profile(&slice, timeline->output_path);
 }
 
 static int show(const struct timeline *timeline, const char *store_path,
@@ -384,12 +388,14 @@ static int show(const struct timeline *timeline, const char *store_path,
 		source = timeline_source_create(store_path, profile, clocks->map);
 		error = source ? 0 : -ENOMEM;
 	}
-	if (!error && !timeline->shows_steps && timeline->format != TIMELINE_PROFILE)
+	const bool makes_part =
+		timeline->format == TIMELINE_PROFILE || timeline->format == TIMELINE_HTML;
+	if (!error && !timeline->shows_steps && !makes_part)
 		error = read_events(timeline, store_path, source, &shown);
 	if (!error && timeline->shows_steps)
 		status = show_steps(timeline, store_path, source);
-	else if (!error && timeline->format == TIMELINE_PROFILE)
-		status = make_profile(timeline, store_path, source);
+	else if (!error && makes_part)
+		status = make_part(timeline, store_path, source);
 	else if (error)
 		explain(timeline, error, &shown.choice);
 	else

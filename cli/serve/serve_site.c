@@ -16,6 +16,8 @@
 #define PAGE_PREFIX  "/p/"
 #define VALUE_MAX    128u
 #define QUERY_VALUES 4u
+#define NS_DIGITS    16u /* 115 days */
+#define RANGE_SIZE   40u
 
 struct serve_site {
 	char token[SERVE_SITE_TOKEN];
@@ -174,9 +176,45 @@ static int answer_page(struct serve_site *site, const struct page_wanted *wanted
 	return 0;
 }
 
-static int answer_flame(struct serve_site *site, const struct served_profile *profile,
-			struct http_answer *answer)
+/* A number of nanoseconds. false: the text is none. */
+static bool take_ns(const char *text, uint64_t *ns)
 {
+	if (!text || !*text || strlen(text) > NS_DIGITS || text[strspn(text, "0123456789")])
+		return false;
+	*ns = strtoull(text, NULL, 10);
+	return true;
+}
+
+/* The page of a range, which the time axis of the whole page leads to. */
+static int answer_range(struct serve_site *site, const struct served_profile *profile,
+			const struct http_query *query, struct http_answer *answer)
+{
+	char key[PAGE_CACHE_KEY], from[RANGE_SIZE], to[RANGE_SIZE];
+	const char *const argv[] = {"timeline", "--format", "html", from, to, "--", profile->path};
+	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
+					   profile->time_ns, profile->is_live};
+	uint64_t from_ns, to_ns;
+
+	if (!take_ns(http_query_value(query, "from"), &from_ns) ||
+	    !take_ns(http_query_value(query, "to"), &to_ns) || from_ns >= to_ns)
+		return answer_text(answer, 400, "text/plain; charset=utf-8",
+				   "from and to are nanoseconds from the profile's first event, "
+				   "and from is less.\n");
+	if (!profile->has_timeline)
+		return answer_text(answer, 400, "text/plain; charset=utf-8",
+				   "The profile has no timeline: `flamegrid run --timeline all` "
+				   "keeps one.\n");
+	snprintf(from, sizeof(from), "--from=%" PRIu64 "ns", from_ns);
+	snprintf(to, sizeof(to), "--to=%" PRIu64 "ns", to_ns);
+	snprintf(key, sizeof(key), "%s page %s %s", profile->id, from, to);
+	return answer_page(site, &wanted, "text/html; charset=utf-8", answer);
+}
+
+static int answer_flame(struct serve_site *site, const struct served_profile *profile,
+			const struct http_query *query, struct http_answer *answer)
+{
+	if (http_query_value(query, "from") || http_query_value(query, "to"))
+		return answer_range(site, profile, query, answer);
 	const char *const argv[] = {"report", "--format", "html", "--", profile->path};
 	char key[PAGE_CACHE_KEY];
 	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
@@ -240,7 +278,7 @@ static int answer_profile(struct serve_site *site, const struct http_request *re
 	if (!profile || !what)
 		return -ENOENT;
 	if (strcmp(what, "/") == 0)
-		return answer_flame(site, profile, answer);
+		return answer_flame(site, profile, request->query, answer);
 	if (strcmp(what, "/timeline") == 0)
 		return answer_timeline(site, profile, request->query, answer);
 	return -ENOENT;

@@ -15,7 +15,8 @@
 #include "base/local_disk.h"
 #include "timeline/log/event_place.h"
 
-#define PREFIX "flamegrid-report-"
+#define PREFIX     "flamegrid-report-"
+#define UNFINISHED MERGED_DIR_FILE ".new" /* of a part of a profile (profile_slice.h) */
 
 static const char *parent_path(void)
 {
@@ -37,15 +38,26 @@ static bool is_ours(int fd)
 	       (status.st_mode & 07777) == 0700;
 }
 
-/* The copy itself goes last, because it marks the directory of a reader that had locked it. */
+/* A copy, or what becomes one, goes last, because it marks the directory of a reader that had locked it. */
 static void remove_files(int directory)
 {
-	static const char *const files[] = {MERGED_DIR_FILE "-journal", MERGED_DIR_FILE "-wal",
-					    MERGED_DIR_FILE "-shm", MERGED_DIR_FILE};
+	static const char *const files[] = {MERGED_DIR_FILE "-journal",
+					    MERGED_DIR_FILE "-wal",
+					    MERGED_DIR_FILE "-shm",
+					    UNFINISHED "-journal",
+					    UNFINISHED "-wal",
+					    UNFINISHED "-shm",
+					    MERGED_DIR_FILE,
+					    UNFINISHED};
 
 	event_place_remove(directory, MERGED_DIR_FILE EVENT_FORMAT_FOLDER);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		unlinkat(directory, files[i], 0);
+}
+
+static bool has(int directory, const char *name)
+{
+	return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* A directory without a copy may be new, and its maker about to lock it. */
@@ -55,7 +67,7 @@ static void remove_if_dead(int parent, const char *name)
 
 	if (fd < 0)
 		return;
-	if (is_ours(fd) && faccessat(fd, MERGED_DIR_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (is_ours(fd) && (has(fd, MERGED_DIR_FILE) || has(fd, UNFINISHED)) &&
 	    flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		remove_files(fd);
 		unlinkat(parent, name, AT_REMOVEDIR);

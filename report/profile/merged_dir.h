@@ -1,5 +1,5 @@
-/* A directory of its own for the merged copy of a profile, in $TMPDIR, else /tmp. It is locked as long as it is used,
- * so that the copy of a reader that was killed can be told from one in use. Single-threaded. */
+/* A directory of its own for the merged copy of a profile, or for a part of one, in $TMPDIR, else /tmp. It is locked as
+ * long as it is used, so that the copy of a reader that was killed can be told from one in use. Single-threaded. */
 #ifndef MERGED_DIR_H
 #define MERGED_DIR_H
 

@@ -36,6 +36,18 @@ function commandsOf([from, to]) {
 // `flamegrid serve` makes the page of a range when it is asked for. It has this address.
 const isServed = () => /^https?:$/.test(location.protocol) && /^\/p\/[0-9a-f]{16}\/$/.test(location.pathname);
 
+// A page of a range says so, and leads back.
+function showPart() {
+	const asked = new URLSearchParams(location.search), isPart = isServed() && asked.has("from") && asked.has("to");
+
+	$("part").hidden = !isPart;
+	if (!isPart)
+		return;
+	const back = element("a", "Page of the whole profile"), [from, to] = ["from", "to"].map((name) => Number(asked.get(name)));
+	back.href = `${location.pathname}#time=${secondsText(from)}-${secondsText(to)}`;
+	$("part").replaceChildren(`This page has the GPU work that began between ${secondsText(from)} s and ${secondsText(to)} s of the profile. `, back);
+}
+
 function showRange() {
 	const { range } = choice;
 

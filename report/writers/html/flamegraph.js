@@ -329,6 +329,7 @@ async function start() {
 		showLosses();
 		showWindows();
 		showAdvice();
+		showPart();
 		makeControls();
 		makeTimes();
 		makeTabs();

@@ -38,6 +38,18 @@ contains "it says where the losses stand" "$scratch/err" "what was lost is told 
 same "it has no timeline" "$(ls "$scratch/second" | grep -c timeline)" 0
 same "nothing else stays" "$(ls "$scratch/second" | grep -c '\.new$')" 0
 
+# The page of a time is that of the profile, and nothing else stays.
+mkdir "$scratch/tmp"
+TMPDIR=$scratch/tmp "$flamegrid" timeline "$scratch/p" --from ${third}ms --to $((2 * third))ms --format html -o "$scratch/page.html" 2>"$scratch/err"
+same "a page: status" $? 0
+"$flamegrid" report "$scratch/second" -f html >"$scratch/want" 2>/dev/null
+check "a page: to the byte" cmp "$scratch/page.html" "$scratch/want"
+same "a page: nothing else stays" "$(ls "$scratch/tmp")" ""
+"$flamegrid" timeline "$scratch/p" --from 900000s --format html >"$scratch/page.html" 2>"$scratch/err"
+same "a page of no work: status" $? 1
+contains "a page of no work" "$scratch/err" "no GPU work of these ranks is in this time"
+same "a page of no work: nothing is written" "$(wc -c <"$scratch/page.html")" 0
+
 # The whole time is the whole profile, but for what has no time.
 check "all of it" slice all "$scratch/p"
 for weight in time count; do

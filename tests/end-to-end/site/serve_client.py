@@ -78,6 +78,19 @@ tell("a step that is not there", (status, body.startswith(b"flamegrid: timeline:
 tell("values that are none", [ask(links["kept"] + f"timeline?{query}", cookie)[0] for query in
                               ("from=--output", "from=1s;id", "ranks=" + "1" * 200, "step=%2e%2e%2f")], [400] * 4)
 
+# ---- pages of ranges
+part = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "-f", "html", "--from=1000ns", "--to=900000ns"], capture_output=True, check=True).stdout
+status, headers, body = made(links["kept"] + "?from=1000&to=900000")
+tell("a page of a range", (status, headers["Content-Type"], body == part != report("kept")), (200, "text/html; charset=utf-8", True))
+tell("the whole page stays", made(links["kept"])[2] == report("kept"), True)
+tell("ranges that are none", [ask(links["kept"] + f"?{query}", cookie)[0::2] == (400, b"from and to are nanoseconds from the profile's first event, and "
+                              b"from is less.\n") for query in ("from=1", "to=1", "from=2&to=2", "from=3&to=2", "from=-1&to=2", "from=1s&to=2s", "from=&to=2",
+                              "from=0x1&to=0x2", "from=1&to=" + "9" * 17, "from=1%00&to=2", "from=--output&to=2")], [True] * 11)
+status, headers, body = made(links["kept"] + f"?from={10**14}&to={10**14 + 1}")
+tell("a range without work", (status, b"no GPU work" in body), (500, True))
+status, headers, body = ask(links["&lt;b&gt;_&amp;"] + "?from=1&to=2", cookie)
+tell("a range of a profile without a timeline", (status, b"has no timeline" in body), (400, True))
+
 # ---- paths and methods
 tell("paths that lead nowhere", [ask(path, cookie)[0] for path in
                                  ("/p/../../etc/passwd", "/p/%2e%2e/%2e%2e/etc/passwd", "/etc/passwd", "/p/", "/p//", links["kept"] + "x", links["kept"][:-1],

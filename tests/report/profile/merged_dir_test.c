@@ -99,6 +99,20 @@ static void the_next_one_removes_what_a_killed_reader_left(void **state)
 	merged_dir_remove(&dir);
 }
 
+static void a_copy_that_was_not_finished_goes_too(void **state)
+{
+	struct merged_dir dir;
+
+	(void)state;
+	const char *left = leave("flamegrid-report-unfinished", 0700, false);
+	make_file(path_of(left, MERGED_DIR_FILE ".new"));
+	make_file(path_of(left, MERGED_DIR_FILE ".new-journal"));
+	create(&dir);
+	assert_false(exists(left));
+	make_file(path_of(dir.path, MERGED_DIR_FILE ".new"));
+	merged_dir_remove(&dir);
+}
+
 static void one_in_use_stays(void **state)
 {
 	struct merged_dir first, second;
@@ -177,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(it_goes_with_its_copy),
 		TEST(the_next_one_removes_what_a_killed_reader_left),
+		TEST(a_copy_that_was_not_finished_goes_too),
 		TEST(one_in_use_stays),
 		TEST(one_without_a_copy_stays),
 		TEST(what_is_not_ours_stays),
