@@ -68,6 +68,7 @@ void times_sample_8(struct sample *sample)
 	job_sample_8(sample);
 	fill(sample, 8, 500, 40, "</script><img src=x onerror=alert(1)>\x1b[31m");
 	strips.nr_left_out = 3;
+	strips.nr_missing = 2;
 	strips.counts.log.dropped_events = 12345;
 	strips.counts.log.lost_events = 1;
 	strips.counts.log.damaged = 2;

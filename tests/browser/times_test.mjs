@@ -71,7 +71,7 @@ test("each strip has what its device did in each bin", async () => {
 test("what the axis lacks is told, and hostile names are text", async () => {
 	const page = await open("times");
 
-	assert.equal(await text(page, "times-lack"), "3 more devices have no strip: a page has 8; 12,345 older events were dropped, as " +
+	assert.equal(await text(page, "times-lack"), "the events of 2 nodes are not here; 3 more devices have no strip: a page has 8; 12,345 older events were dropped, as " +
 		"--timeline and --max-size asked; 1 event is missing: the disk did not take it; 2 parts of the timeline's files could not " +
 		"be read; 7 events are left out: their clock or their process is not known");
 	await mouse(page, "mouseMoved", await placeOf(page, 5.25 * BIN_NS));

@@ -18,6 +18,7 @@
 #define PIECES    400u /* of a process */
 #define STEPS     20u
 #define OFFSET_NS 5000
+#define RANKS     600u
 #define DEVICES                                                                                    \
 	3u /* two of process 1; process 2 has the second one, too, and one that is not described */
 
@@ -227,6 +228,77 @@ static void steps_begin_with_their_first_process(void **state)
 	time_strips_fini(&strips);
 }
 
+/* Of each rank a device, which works in its own nanoseconds. */
+static void add_ranks(struct fixture *f, struct event_packer *packer, uint32_t first)
+{
+	struct roster *roster = f->profile.collection->roster;
+	struct roster_ordinal ordinal = {.device_id = 0};
+	uint32_t process;
+
+	for (uint32_t i = 0; i < RANKS; i++) {
+		const struct roster_identity identity = {.host = 1, .pid = 100 + i};
+		/* The last rank comes first. */
+		const int32_t rank = (int32_t)(RANKS - 1 - i);
+		const struct roster_device device = {
+			.host = 1, .index = rank % 8, .uuid = {9, (uint8_t)(i >> 8), (uint8_t)i}};
+
+		assert_int_equal(roster_add_process(roster, &identity, &process), 0);
+		assert_int_equal(process, first + i);
+		assert_int_equal(roster_add_device(roster, &device, &ordinal.device), 0);
+		assert_int_equal(
+			roster_process_set_devices(roster_process(roster, process), &ordinal, 1),
+			0);
+		roster_process(roster, process)->rank = 10 + rank;
+		event_packer_begin(packer, process, OFFSET_NS, true);
+		event_packer_record(
+			packer,
+			&(struct gpu_record){.start_ns = FIRST_NS - OFFSET_NS + (uint64_t)rank,
+					     .end_ns = FIRST_NS - OFFSET_NS + SPAN_NS / 2,
+					     .name_id = f->gemm,
+					     .kind = RECORD_GPU_KERNEL});
+	}
+}
+
+static void many_devices_have_fewer_bins_and_the_last_ones_are_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct event_log_options options = {.keeps = true};
+	struct store_note notes[] = {{.kind = STORE_NOTE_TIMELINE}, {.kind = STORE_NOTE_TIMELINE}};
+	struct event_log *log;
+	struct time_strips strips;
+
+	timeline_source_destroy(f->source);
+	memcpy(options.profile, f->profile.timeline_id, sizeof(options.profile));
+	assert_int_equal(event_log_open(f->store, &options, &log), 0);
+	add_ranks(f, event_log_packer(log), 3);
+	event_log_write(log, 2);
+	event_log_close(log);
+	f->profile.notes = notes;
+	f->profile.nr_notes = 2;
+	f->source = timeline_source_create(f->store, &f->profile, NULL);
+	assert_non_null(f->source);
+	assert_int_equal(time_strips_read(f->source, 0, &strips), 0);
+	f->profile.nr_notes = 0;
+	/* Without a rank is the device that is not described, which comes last. */
+	assert_int_equal(strips.nr_strips, TIME_STRIPS_MOST);
+	assert_int_equal(strips.nr_left_out, RANKS + DEVICES - TIME_STRIPS_MOST);
+	assert_int_equal(strips.nr_missing, 2);
+	assert_int_equal(strips.axis.nr_bins, TIME_STRIPS_BINS / 4);
+	assert_int_equal(strips.axis.bin_ns, SPAN_NS / TIME_STRIPS_BINS * 4);
+	for (uint32_t i = DEVICES - 1; i < TIME_STRIPS_MOST; i++) {
+		const struct time_strip *strip = &strips.strips[i];
+		const uint32_t rank = i - (DEVICES - 1);
+		uint64_t sum_ns = 0;
+
+		assert_int_equal(strip->device.rank, 10 + rank);
+		assert_string_equal(strip->host, "node01");
+		for (uint32_t j = 0; j < strips.axis.nr_bins * STRIP_PARTS; j++)
+			sum_ns += strip->bins.ns[j];
+		assert_int_equal(sum_ns, SPAN_NS / 2 - rank);
+	}
+	time_strips_fini(&strips);
+}
+
 static void too_little_memory_is_an_error(void **state)
 {
 	struct fixture *f = *state;
@@ -257,6 +329,7 @@ int main(void)
 		TEST(each_device_has_what_ran_to_the_nanosecond),
 		TEST(devices_come_by_rank_and_say_whose_they_are),
 		TEST(steps_begin_with_their_first_process),
+		TEST(many_devices_have_fewer_bins_and_the_last_ones_are_counted),
 		TEST(too_little_memory_is_an_error),
 		TEST(without_a_log_there_is_an_error),
 	};

@@ -5,11 +5,12 @@
 #define STRETCH_NS    60000000000u /* the first one */
 #define STRETCH_LEAST 1000u
 
-/* Stretches become shorter where there are too many events, and longer again behind. */
+/* Stretches become shorter where there are too many events, and longer again behind. What was too long has been read in
+ * vain. So they grow slowly once that has happened. */
 int timeline_stretches_walk(uint64_t from_ns, uint64_t end_ns, timeline_stretches_take *take,
 			    void *context)
 {
-	uint64_t length_ns = STRETCH_NS;
+	uint64_t length_ns = STRETCH_NS, growth = 4;
 	int error = 0;
 
 	while (from_ns < end_ns && !error) {
@@ -18,11 +19,12 @@ int timeline_stretches_walk(uint64_t from_ns, uint64_t end_ns, timeline_stretche
 		error = take(context, from_ns, to_ns);
 		if (error == -EFBIG && to_ns - from_ns > STRETCH_LEAST) {
 			length_ns = (to_ns - from_ns) / 2;
+			growth = 16;
 			error = 0;
 			continue;
 		}
 		from_ns = to_ns;
-		length_ns += length_ns / 4;
+		length_ns += length_ns / growth;
 	}
 	return error;
 }

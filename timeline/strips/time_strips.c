@@ -172,6 +172,15 @@ static void fini(struct maker *maker)
 	strip_devices_fini(&maker->devices);
 }
 
+static uint32_t count_missing(const struct profile *profile)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < profile->nr_notes; i++)
+		count += profile->notes[i].kind == STORE_NOTE_TIMELINE;
+	return count;
+}
+
 int time_strips_read(struct timeline_source *source, uint32_t events_max,
 		     struct time_strips *strips)
 {
@@ -183,6 +192,7 @@ int time_strips_read(struct timeline_source *source, uint32_t events_max,
 	int error = timeline_source_extent(source, &strips->first_ns, &strips->end_ns);
 	if (error)
 		return error;
+	strips->nr_missing = count_missing(timeline_source_profile(source));
 	strips->axis = strip_axis_of(strips->first_ns, strips->end_ns, TIME_STRIPS_BINS);
 	error = init(&maker);
 	if (!error)

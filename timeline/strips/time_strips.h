@@ -24,6 +24,7 @@ struct time_strips {
 	struct strip_axis axis;
 	struct time_strip *strips;       /* owns; those with GPU work, by rank, host and GPU */
 	uint32_t nr_strips, nr_left_out; /* left out: devices with GPU work */
+	uint32_t nr_missing;             /* nodes whose events are not here, as the profile notes */
 	struct step_ticks ticks;
 	struct timeline_counts counts; /* timeline_stretches_count() */
 };

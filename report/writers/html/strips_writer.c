@@ -27,9 +27,11 @@ void strips_writer_json(FILE *out, const struct time_strips *strips, const char 
 {
 	fprintf(out,
 		"\"timeline\":{\"spanNs\":%" PRIu64 ",\"binNs\":%" PRIu64 ",\"bins\":%" PRIu32
-		",\"apart\":%" PRIu32 ",\"ticks\":%" PRIu32 ",\"leftOut\":%" PRIu32,
+		",\"apart\":%" PRIu32 ",\"ticks\":%" PRIu32 ",\"leftOut\":%" PRIu32
+		",\"missing\":%" PRIu32,
 		strips->end_ns - strips->first_ns, strips->axis.bin_ns, strips->axis.nr_bins,
-		strips->ticks.apart, count_ticks(&strips->ticks), strips->nr_left_out);
+		strips->ticks.apart, count_ticks(&strips->ticks), strips->nr_left_out,
+		strips->nr_missing);
 	write_losses(out, &strips->counts);
 	fputs(",\"path\":", out);
 	html_text_json(out, path);

@@ -2,6 +2,7 @@
 
 // As strip_bins.h has them, each with the class whose colour it has. What is left of a bin is idle time.
 const TIME_PARTS = [["kernel", "kernels"], ["graph", "CUDA graphs"], ["nccl", "NCCL"], ["copy", "copies, memsets"]];
+const GRAPHS = 1;
 const STRIP_PX = 16;
 const AXIS_PX = 20;
 const STEPS_PX = 14;
@@ -17,13 +18,17 @@ const painted = { canvas: element("canvas"), width: 0, height: 0, left: 0, first
 function decodeTimes(reader, timeline) {
 	const { strips: devices, bins, ticks, apart } = timeline;
 
-	timeline.levels = Uint8Array.from(reader.small(devices.length * TIME_PARTS.length * bins));
+	timeline.levels = new Uint8Array(reader.small(devices.length * TIME_PARTS.length * bins));
 	const indexes = reader.small(ticks), offsets = reader.numbers(ticks);
 	let time = 0;
 	timeline.ticks = Array.from(indexes, (index, i) => ({ number: index * apart, time: time += unzigzag(offsets[i]) }))
 		.sort((a, b) => a.time - b.time);
-	timeline.parts = TIME_PARTS.map((_, part) => part).filter((part) => part !== 1 || timeline.levels.some((level, at) =>
-		level > 0 && Math.floor(at / bins) % TIME_PARTS.length === 1)); // graphs are rare
+	const hasGraphs = devices.some((_, strip) => {
+		const from = (strip * TIME_PARTS.length + GRAPHS) * bins;
+
+		return timeline.levels.subarray(from, from + bins).some((level) => level > 0);
+	});
+	timeline.parts = [0, 1, 2, 3].filter((part) => part !== GRAPHS || hasGraphs); // they are rare
 	timeline.devices = devices.map(([host, gpu, rank]) => {
 		const device = gpu < 0 ? "GPU?" : `GPU${gpu}`, whole = `${visibleText(host)} ${device}`.trim();
 
@@ -201,8 +206,8 @@ function drawTimes() {
 
 // ---- Words ----
 
-function lackText({ leftOut, dropped, lost, damaged, unclocked, devices }) {
-	return [[leftOut, `${grouped(leftOut)} more ${leftOut === 1 ? "device has" : "devices have"} no strip: a page has ${grouped(devices.length)}`],
+function lackText({ leftOut, missing, dropped, lost, damaged, unclocked, devices }) {
+	return [[missing, `the events of ${missing === 1 ? "1 node are" : `${grouped(missing)} nodes are`} not here`], [leftOut, `${grouped(leftOut)} more ${leftOut === 1 ? "device has" : "devices have"} no strip: a page has ${grouped(devices.length)}`],
 		[dropped, `${grouped(dropped)} older events were dropped, as --timeline and --max-size asked`],
 		[lost, `${lost === 1 ? "1 event is" : `${grouped(lost)} events are`} missing: the disk did not take ${lost === 1 ? "it" : "them"}`],
 		[damaged, `${grouped(damaged)} parts of the timeline's files could not be read`],
