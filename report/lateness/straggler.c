@@ -76,7 +76,8 @@ static bool is_stall(const struct work *work, uint32_t subject)
 
 	while (i < work->nr_lumps && work->lumps[i].subject != subject)
 		i++;
-	return i < work->nr_lumps && straggler_lumps_is_stall(&work->lateness, &work->lumps[i]);
+	return i < work->nr_lumps &&
+	       straggler_lumps_is_stall(&work->lateness, work->lumps, work->nr_lumps, i);
 }
 
 /* Returns whether the subject's stops cost as much as a stall, and hardly by chance: as of a stall, that is a fact
@@ -178,7 +179,8 @@ static void find_phase(struct work *work, uint32_t index, struct straggler_subje
 	struct straggler_phase phase;
 
 	straggler_phase_find(&work->lateness, index, &question, &phase);
-	if (phase.z <= STRAGGLER_Z_MIN || share_of(work, subject, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
+	if (phase.z <= STRAGGLER_Z_MIN ||
+	    share_of(work, subject, phase.kept_ns) <= STRAGGLER_SHARE_MIN)
 		return;
 	if (!phase.is_sure && !subject->ground)
 		subject->doubt = STRAGGLER_UNEVEN;

@@ -20,7 +20,8 @@
  *     Its lumps must cost more than those of others (straggler_pauses.h).
  *   - STALL: one lump alone is more than STRAGGLER_STALL_MIN of the whole run of the ranks outside of the subject, with
  *     what was before a restart, and costs STRAGGLER_STALL_TIMES as much a stretch as the rest on the communicator.
- *     Pauses as long as others let expect are none: the probability must be below STRAGGLER_STALL_P_MAX.
+ *     Pauses as long as others let expect are none: the probability must be below STRAGGLER_STALL_P_MAX. Of several
+ *     stalls the lesser ones are not of the rest (straggler_lumps.h).
  *     That is a fact about the run, not about the subject: it may happen to any. A phase that holds there is named
  *     instead. In a look the whole run counts as window_ns at least (straggler_look.h).
  *   - PHASE: it is late in a part of the run, which neither chance nor noise that lasts explains (straggler_phase.h).

@@ -159,21 +159,6 @@ static double residual_of(const struct straggler_lateness *lateness, uint32_t su
 	return (residual - lateness->late[third * count + stretch] + lateness->usual[third]) / 2;
 }
 
-double straggler_lateness_times(const struct straggler_lateness *lateness, uint32_t first,
-				uint32_t count, uint64_t kept_ns)
-{
-	const uint32_t nr_stretches = lateness->nr_stretches, rest = nr_stretches - count;
-	double outside = 0;
-
-	for (uint32_t i = 0; i < lateness->nr_subjects; i++)
-		for (uint32_t j = 0; j < nr_stretches; j++)
-			if (j < first || j >= first + count)
-				outside += (double)lateness->kept_ns[(size_t)i * nr_stretches + j];
-	if (rest < STRAGGLER_FEWEST)
-		return 0;
-	return outside > 0 ? (double)kept_ns / count / (outside / rest) : INFINITY;
-}
-
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject)
 {
 	const double *sorted = lateness->sorted_usual;

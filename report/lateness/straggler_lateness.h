@@ -31,11 +31,6 @@ int straggler_lateness_init(struct straggler_lateness *lateness,
 			    const struct straggler_input *input);
 void straggler_lateness_fini(struct straggler_lateness *lateness);
 
-/* Returns how many times as much the stretches from first on cost each as all that is outside of them: kept_ns is what
- * is waited in these `count`. 0: fewer than STRAGGLER_FEWEST are outside. */
-double straggler_lateness_times(const struct straggler_lateness *lateness, uint32_t first,
-				uint32_t count, uint64_t kept_ns);
-
 /* Returns the median of the other subjects' usual lateness. */
 double straggler_lateness_median(const struct straggler_lateness *lateness, uint32_t subject);
 

@@ -65,38 +65,75 @@ static int descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Returns the probability that a pause is as long as a lump, by the tail of what the costliest quarter of all other
- * stretches cost: it is taken for that of a power law, of which the exponent is known by these. The costliest one
- * counts as the next one: it may be a stall, too. */
-static double tail_p(const struct straggler_lateness *lateness, const struct straggler_lump *lump)
+/* Returns whether one of the first `count` lumps has a stretch. */
+static bool is_inside(const struct straggler_lump *lumps, uint32_t count, uint32_t stretch)
 {
-	double *costs = lateness->values, sum = 0;
-	uint32_t count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (stretch - lumps[i].first < lumps[i].nr_stretches)
+			return true;
+	return false;
+}
+
+/* Returns how many times as much a lump costs a stretch as all that is outside of the first `count` lumps. 0: fewer
+ * than STRAGGLER_FEWEST stretches are outside. */
+static double times_outside(const struct straggler_lateness *lateness,
+			    const struct straggler_lump *lumps, uint32_t count,
+			    const struct straggler_lump *lump)
+{
+	const uint32_t nr_stretches = lateness->nr_stretches;
+	double outside = 0;
+	uint32_t rest = 0;
+
+	for (uint32_t j = 0; j < nr_stretches; j++) {
+		if (is_inside(lumps, count, j))
+			continue;
+		rest++;
+		for (uint32_t i = 0; i < lateness->nr_subjects; i++)
+			outside += (double)lateness->kept_ns[(size_t)i * nr_stretches + j];
+	}
+	if (rest < STRAGGLER_FEWEST)
+		return 0;
+	return outside > 0 ? (double)lump->kept_ns / lump->nr_stretches / (outside / rest)
+			   : INFINITY;
+}
+
+/* Returns the probability that `count` pauses are as long as the last of the first `count` lumps, by the tail of what
+ * the costliest quarter of all other stretches cost. It is taken for that of a power law, of which the exponent is
+ * known by these. The costliest one counts as the next one: it may be a stall, too. */
+static double tail_p(const struct straggler_lateness *lateness, const struct straggler_lump *lumps,
+		     uint32_t count)
+{
+	double *costs = lateness->values, sum = 0, choices = 1;
+	uint32_t rest = 0;
 
 	for (uint32_t i = 0; i < lateness->nr_stretches; i++) {
 		const uint32_t worst = lateness->worst[i];
 
-		if (worst != UINT32_MAX && i - lump->first >= lump->nr_stretches)
-			costs[count++] =
+		if (worst != UINT32_MAX && !is_inside(lumps, count, i))
+			costs[rest++] =
 				(double)lateness
 					->kept_ns[(size_t)worst * lateness->nr_stretches + i];
 	}
-	const uint32_t tail = count / 4;
+	const uint32_t tail = rest / 4;
 	if (tail < 2)
 		return 0;
-	qsort(costs, count, sizeof(*costs), descending);
+	qsort(costs, rest, sizeof(*costs), descending);
 	for (uint32_t i = 0; i < tail; i++)
 		sum += log(costs[i ? i : 1] / costs[tail]);
-	const double above = log((double)lump->kept_ns / costs[tail]);
-	return sum > 0 ? (tail + 1) * pow(1 + above / sum, -(double)tail) : 0;
+	for (uint32_t i = 1; i <= count; i++)
+		choices *= (double)(tail + i) / i;
+	const double above = count * log((double)lumps[count - 1].kept_ns / costs[tail]);
+	return sum > 0 ? choices * pow(1 + above / sum, -(double)tail) : 0;
 }
 
 bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
-			      const struct straggler_lump *lump)
+			      const struct straggler_lump *lumps, uint32_t count, uint32_t index)
 {
-	return straggler_lateness_times(lateness, lump->first, lump->nr_stretches, lump->kept_ns) >
-		       STRAGGLER_STALL_TIMES &&
-	       tail_p(lateness, lump) < STRAGGLER_STALL_P_MAX;
+	for (uint32_t i = index + 1; i <= count && i <= STRAGGLER_STALLS; i++)
+		if (times_outside(lateness, lumps, i, &lumps[index]) > STRAGGLER_STALL_TIMES &&
+		    tail_p(lateness, lumps, i) < STRAGGLER_STALL_P_MAX / i)
+			return true;
+	return false;
 }
 
 uint32_t straggler_lumps_apart(const struct straggler_lateness *lateness,

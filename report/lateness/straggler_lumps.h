@@ -23,10 +23,12 @@ struct straggler_lump {
 int straggler_lumps_find(const struct straggler_lateness *lateness, struct straggler_lump **lumps,
 			 uint32_t *count);
 
-/* Returns whether a lump costs STRAGGLER_STALL_TIMES as much a stretch as all that is outside of it, and more than the
- * tail of these lets expect, by STRAGGLER_STALL_P_MAX. It needs lateness->values. */
+/* Returns whether a lump is one of up to STRAGGLER_STALLS costliest ones that are stalls together. It costs
+ * STRAGGLER_STALL_TIMES as much a stretch as all that is outside of these. The tail of that lets so many of at least
+ * their costs expect with a probability below STRAGGLER_STALL_P_MAX, divided by their number: one test for each. It
+ * needs lateness->values. */
 bool straggler_lumps_is_stall(const struct straggler_lateness *lateness,
-			      const struct straggler_lump *lump);
+			      const struct straggler_lump *lumps, uint32_t count, uint32_t index);
 
 /* Returns the probability that as many of the costliest lumps belong to one of equal subjects of this size, or that
  * all of its lumps cost as much: twice the less of the two. The former is the least of several: of the 8, 16, 32 …

@@ -17,6 +17,8 @@
 /* A stall is a part of the run that its reader has noticed, and no worse case of what comes again and again. */
 #define STRAGGLER_STALL_MIN   0.1
 #define STRAGGLER_STALL_TIMES 10
+/* A stall hides none that is longer. */
+#define STRAGGLER_STALLS 2u
 /* Heavy tails make one such pause in some runs. */
 #define STRAGGLER_STALL_P_MAX 1e-2
 /* That stops cost so much is a fact, and only whose they are is in question. */
@@ -33,9 +35,9 @@
 #define STRAGGLER_PHASE_WORST 0.9
 #define STRAGGLER_PHASE_TIMES 2.5
 /* How much more of a phase its subject has than another one has of its own. */
-#define STRAGGLER_PHASE_OVER  8
+#define STRAGGLER_PHASE_OVER 8
 /* Twice STRAGGLER_SHARE_MIN: it costs nothing while the one that hides it is late, so it has to be plain. */
-#define STRAGGLER_HIDDEN_MIN  0.04
+#define STRAGGLER_HIDDEN_MIN 0.04
 /* Of equal ranks that pause, the one that has most by chance has less. */
 #define STRAGGLER_PAUSES_OVER 1.25
 #define STRAGGLER_APART       10 /* spreads that no noise reaches */

@@ -4,8 +4,8 @@
 
 #include "tests/support/cmocka_test.h"
 
-#include "tests/report/straggler/straggler_fixture.h"
 #include "straggler_model.h"
+#include "tests/report/straggler/straggler_fixture.h"
 
 #define JOBS 20u
 #define LATE 1u
@@ -78,8 +78,18 @@ static void ranks_that_pause_alike_are_not_named(void **state)
 	}
 }
 
-/* All ranks pause now and then, for times by a power law. So one pause in a job is much longer than all others. With a
- * bound of ten times the rest one of eight jobs had a name. */
+/* All ranks pause now and then, for times by a power law. */
+static void add_pauses(const struct model *model, double *work, double least_ms, double exponent)
+{
+	uint64_t seed = 41 * model->seed + 7;
+
+	for (uint32_t i = 0; i < model->collectives * model->ranks; i++)
+		if (job_uniform(&seed) < 0.02)
+			work[i] += least_ms * pow(1 - job_uniform(&seed), -1 / exponent);
+}
+
+/* So one pause in a job is much longer than all others. With a bound of ten times the rest one of eight jobs had a
+ * name. */
 static void the_longest_of_many_pauses_is_no_stall(void **state)
 {
 	uint32_t count = 0;
@@ -87,19 +97,41 @@ static void the_longest_of_many_pauses_is_no_stall(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 200; i++) {
 		struct model model = job_of(8, 1000);
-		uint64_t seed = 41 * i + 7;
 
 		model.seed = i;
 		double *work = model_work(&model);
-		for (uint32_t j = 0; j < model.collectives * model.ranks; j++)
-			if (job_uniform(&seed) < 0.02)
-				work[j] += 50 * pow(1 - job_uniform(&seed), -1 / 1.2);
+		add_pauses(&model, work, 50, 1.2);
 		struct model_result found = model_play_work(&model, work);
 		count += model_count_named(&found) + found.nr_groups > 0;
 		model_free(&found);
 		free(work);
 	}
 	assert_true(count <= 4);
+}
+
+/* Rank 5 stalls for a quarter of the run, and rank 3 for half of it. */
+static void a_stall_hides_no_longer_one(void **state)
+{
+	uint32_t right = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 40; i++) {
+		struct model model = job_of(8, 300);
+
+		model.seed = i;
+		double *work = model_work(&model);
+		add_pauses(&model, work, 20, 1.5);
+		work[8 * 120 + 5] += 12000;
+		work[8 * 210 + 3] += 24000;
+		struct model_result found = model_play_work(&model, work);
+		for (uint32_t j = 0; j < model.ranks; j++) {
+			assert_true(!found.ranks[j].ground || j == 3 || j == 5);
+			right += j == 3 && found.ranks[j].ground == STRAGGLER_STALL;
+		}
+		model_free(&found);
+		free(work);
+	}
+	assert_true(right >= 30);
 }
 
 int main(void)
@@ -109,6 +141,7 @@ int main(void)
 		cmocka_unit_test(a_rank_that_pauses_twice_as_often_is_not_taken_back),
 		cmocka_unit_test(ranks_that_pause_alike_are_not_named),
 		cmocka_unit_test(the_longest_of_many_pauses_is_no_stall),
+		cmocka_unit_test(a_stall_hides_no_longer_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
