@@ -270,7 +270,7 @@ static bool is_of_all(const struct finding *finding, const struct kernel *root)
 /* Each of its kernels must meet those of all other ranks. */
 static bool is_maybe_of_all(const struct finding *finding, const struct kernel *root)
 {
-	return !root->wrong && finding->calls->nr_ranks >= COLLECTIVE_EXCHANGE_ALL &&
+	return finding->calls->nr_ranks >= COLLECTIVE_EXCHANGE_ALL &&
 	       root->nr_sides + 1 >= finding->calls->nr_ranks;
 }
 
@@ -293,7 +293,6 @@ static void take_exchanges(struct finding *finding, struct collective_exchanges 
 		found->exchanges[i] = (struct collective_exchange){
 			.sequence = root->sequence,
 			.old = root->old,
-			.known = is_known(root),
 			.whole = is_known(root) && is_whole(root),
 			.all = is_of_all(finding, root),
 			.maybe_all = is_maybe_of_all(finding, root),
@@ -313,7 +312,7 @@ static void take(struct finding *finding, struct collective_exchanges *found)
 		const uint32_t root = root_of(finding, i);
 		struct collective_exchange_kernel *kernel = &found->kernels[found->nr_kernels];
 
-		if (!found->exchanges[root].known)
+		if (!is_known(&finding->kernels[root]))
 			continue;
 		found->nr_kernels++;
 		*kernel = finding->kernels[i].of;
@@ -366,14 +365,6 @@ int collective_exchange_find(const struct collective_match *match,
 	free(finding.pairs);
 	free(finding.kernel_of);
 	return error;
-}
-
-const struct collective_exchange *
-collective_exchange_of(const struct collective_exchanges *exchanges, uint32_t entry)
-{
-	const uint32_t exchange = exchanges->exchange_of[entry];
-
-	return exchange == COLLECTIVE_EXCHANGE_NONE ? NULL : &exchanges->exchanges[exchange];
 }
 
 void collective_exchange_fini(struct collective_exchanges *exchanges)
@@ -542,28 +533,54 @@ uint64_t collective_exchange_held_from(const struct collective_exchanges *exchan
 	return sequence;
 }
 
-int collective_exchange_fold(struct collective_folding *folding, struct collective_fold *fold,
-			     struct collective_exchanges *exchanges, uint64_t sequence)
+/* Returns the number of kernels from `first` on that are of one exchange. */
+static uint32_t count_kernels(const struct collective_exchanges *exchanges, uint32_t first)
+{
+	const struct collective_exchange_kernel *kernels = &exchanges->kernels[first];
+	uint32_t count = 1;
+
+	while (first + count < exchanges->nr_kernels &&
+	       kernels[count].exchange == kernels->exchange)
+		count++;
+	return count;
+}
+
+int collective_exchange_split(struct collective_folding *folding,
+			      const struct collective_fold *fold,
+			      const struct collective_exchanges *exchanges)
 {
 	int error = 0;
 
-	while (exchanges->nr_folded < exchanges->nr_kernels && !error) {
-		const struct collective_exchange_kernel *kernels =
-			&exchanges->kernels[exchanges->nr_folded];
+	for (uint32_t i = 0, count; i < exchanges->nr_kernels && !error; i += count) {
+		const struct collective_exchange_kernel *kernels = &exchanges->kernels[i];
 		const struct collective_exchange *exchange =
 			&exchanges->exchanges[kernels->exchange];
-		uint32_t count = 1;
+
+		count = count_kernels(exchanges, i);
+		if (!exchange->all)
+			error = split_exchange(folding, fold, kernels, count, exchange->whole);
+	}
+	return error;
+}
+
+int collective_exchange_compare(struct collective_folding *folding, struct collective_fold *fold,
+				struct collective_exchanges *exchanges, uint64_t sequence)
+{
+	int error = 0;
+
+	while (exchanges->nr_compared < exchanges->nr_kernels && !error) {
+		const uint32_t first = exchanges->nr_compared;
+		const struct collective_exchange_kernel *kernels = &exchanges->kernels[first];
+		const struct collective_exchange *exchange =
+			&exchanges->exchanges[kernels->exchange];
 
 		if (sequence != UINT64_MAX && exchange->sequence > sequence)
 			break;
-		while (exchanges->nr_folded + count < exchanges->nr_kernels &&
-		       kernels[count].exchange == kernels->exchange)
-			count++;
-		exchanges->nr_folded += count;
-		if (exchange->held)
+		exchanges->nr_compared += count_kernels(exchanges, first);
+		if (!exchange->all || exchange->held)
 			continue;
-		error = split_exchange(folding, fold, kernels, count, exchange->whole);
-		if (!error && exchange->all)
+		error = split_exchange(folding, fold, kernels, fold->nr_members, true);
+		if (!error)
 			error = compare_exchange(folding, fold, kernels);
 	}
 	return error;
@@ -571,7 +588,7 @@ int collective_exchange_fold(struct collective_folding *folding, struct collecti
 
 void collective_exchange_hold(struct collective_exchanges *exchanges)
 {
-	for (uint32_t i = exchanges->nr_folded; i < exchanges->nr_kernels; i++) {
+	for (uint32_t i = exchanges->nr_compared; i < exchanges->nr_kernels; i++) {
 		struct collective_exchange *exchange =
 			&exchanges->exchanges[exchanges->kernels[i].exchange];
 

@@ -5,6 +5,7 @@
 #define COLLECTIVE_EXCHANGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collective_folds.h"
@@ -28,8 +29,7 @@ struct collective_exchange {
 	/* that of the first member's first call, as rows have it; UINT64_MAX: the first member is not in it */
 	uint64_t sequence;
 	bool old;   /* it waits for nothing any longer */
-	bool known; /* all of its kernels are known */
-	bool whole; /* it is known, and each kernel meets each other one */
+	bool whole; /* all of its kernels are known, and each meets each other one */
 	bool all; /* it is whole, and all ranks are in it: it holds them up as an all_to_all does */
 	bool maybe_all; /* it may become one of all ranks */
 	/* its calls are not folded: more of them may come, or collectives before them are not folded */
@@ -43,7 +43,7 @@ struct collective_exchanges {
 	struct collective_exchange_kernel
 		*kernels; /* owns; of known exchanges, by their sequences */
 	uint32_t nr_exchanges, nr_kernels;
-	uint32_t nr_folded; /* of the kernels */
+	uint32_t nr_compared; /* of the kernels */
 };
 
 /* What the calls are of, beside the match. */
@@ -65,9 +65,16 @@ int64_t collective_exchange_begin(const struct collective_log_call *call);
 int collective_exchange_find(const struct collective_match *match,
 			     const struct collective_exchange_calls *calls, bool all,
 			     struct collective_exchanges *found);
+
 /* Returns the exchange of one of the match's entries. NULL: it is neither a send nor a receive. */
-const struct collective_exchange *
-collective_exchange_of(const struct collective_exchanges *exchanges, uint32_t entry);
+static inline const struct collective_exchange *
+collective_exchange_of(const struct collective_exchanges *exchanges, uint32_t entry)
+{
+	const uint32_t exchange = exchanges->exchange_of[entry];
+
+	return exchange == COLLECTIVE_EXCHANGE_NONE ? NULL : &exchanges->exchanges[exchange];
+}
+
 void collective_exchange_fini(struct collective_exchanges *exchanges);
 
 /* What is folded, and room for it. */
@@ -99,13 +106,19 @@ void collective_folding_extend(struct collective_fold_member *member,
 /* Returns the sequence of the first exchange that may be one of all ranks and is held. UINT64_MAX: there is none. */
 uint64_t collective_exchange_held_from(const struct collective_exchanges *exchanges);
 
-/* Splits the kernels of the exchanges before a sequence (collective_split.h), and compares those of all ranks as
- * all_to_alls. Call it with sequences that grow, between the collectives: buckets follow one another in time. The last
- * call has UINT64_MAX. 0 or -ENOMEM. */
-int collective_exchange_fold(struct collective_folding *folding, struct collective_fold *fold,
-			     struct collective_exchanges *exchanges, uint64_t sequence);
+/* Splits the kernels of the exchanges that are not of all ranks (collective_split.h). Call it before any collective is
+ * folded. 0 or -ENOMEM. */
+int collective_exchange_split(struct collective_folding *folding,
+			      const struct collective_fold *fold,
+			      const struct collective_exchanges *exchanges);
 
-/* Holds the exchanges of all ranks that are not folded yet, unless they are old. */
+/* Splits the kernels of the exchanges of all ranks before a sequence, and compares these as all_to_alls. Call it with
+ * sequences that grow, between the collectives: buckets follow one another in time. The last call has UINT64_MAX.
+ * 0 or -ENOMEM. */
+int collective_exchange_compare(struct collective_folding *folding, struct collective_fold *fold,
+				struct collective_exchanges *exchanges, uint64_t sequence);
+
+/* Holds the exchanges of all ranks that are not compared yet, unless they are old. */
 void collective_exchange_hold(struct collective_exchanges *exchanges);
 
 #endif

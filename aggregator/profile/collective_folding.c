@@ -257,7 +257,7 @@ static int fold_rows(struct collective_folding *folding, struct collective_fold 
 	for (uint32_t i = 0; i < match->nr_rows && !error; i++) {
 		const struct collective_match_row *row = &match->rows[i];
 
-		error = collective_exchange_fold(folding, fold, exchanges, row->sequence);
+		error = collective_exchange_compare(folding, fold, exchanges, row->sequence);
 		if (error)
 			break;
 		if (row->number <= fold->to[row->function]) {
@@ -269,7 +269,7 @@ static int fold_rows(struct collective_folding *folding, struct collective_fold 
 			break;
 		}
 	}
-	return error ? error : collective_exchange_fold(folding, fold, exchanges, UINT64_MAX);
+	return error ? error : collective_exchange_compare(folding, fold, exchanges, UINT64_MAX);
 }
 
 /* Folds a call that is in no collective. */
@@ -305,6 +305,8 @@ static int take_communicator(void *context, struct collective_match *match)
 
 	if (!error)
 		error = collective_exchange_find(match, &calls, folding->all, &exchanges);
+	if (!error)
+		error = collective_exchange_split(folding, fold, &exchanges);
 	if (!error)
 		error = fold_rows(folding, fold, match, &exchanges);
 	for (uint32_t i = 0; i < match->nr_entries && !error; i++) {

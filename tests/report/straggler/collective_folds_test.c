@@ -492,6 +492,58 @@ static void the_costliest_collectives_keep_the_calls_before_them(void **state)
 			(COLLECTIVE_FOLDS_NEWEST + 2 * lumps) * width + COLLECTIVE_FOLDS_SPREAD);
 }
 
+/* The kernels of a collective or of an exchange with each other rank, on three ranks. late: its last one is not known. */
+static void load_meeting(struct collective_folds *folds, uint32_t number, bool exchange, bool late)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t j = 0; j < (exchange ? 4 : 1); j++) {
+			struct collective_log_call call = {
+				.process = i + 1,
+				.call = job_all_reduce(1, 4 * number + j, number, 1000 * number, 9),
+				.gpu = {.start_ns = 1000 * number,
+					.ns = 100 + i,
+					.known = !late || i < 2,
+					.total_known = true},
+			};
+
+			call.call.function_sequence = number;
+			call.call.peer = (i + 1 + j % 2) % 3;
+			if (exchange)
+				call.call.function = j < 2 ? COLLECTIVE_SEND : COLLECTIVE_RECV;
+			assert_int_equal(collective_log_load_call(folds->log, &call), 0);
+		}
+}
+
+/* All_reduces and exchanges by turns, of which the one of this number waits for a kernel. Returns how many are
+ * folded. */
+static uint64_t fold_five(uint32_t late, bool all)
+{
+	struct collective_folds *folds = collective_folds_create();
+
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct communicator end = {
+			.communicator_id = 1, .key = 50, .rank = i, .nr_ranks = 3};
+
+		assert_int_equal(collective_folds_process(folds, i + 1, 1, 1), 0);
+		assert_int_equal(collective_log_put(folds->log, i + 1, &end), 0);
+	}
+	for (uint32_t i = 1; i <= 5; i++)
+		load_meeting(folds, i, i % 2 == 0, i == late);
+	assert_int_equal(collective_folds_take(folds, all), 0);
+	uint64_t collectives = folds->folds[0].collectives;
+	collective_folds_destroy(folds);
+	return collectives;
+}
+
+static void collectives_and_exchanges_hold_up_one_another(void **state)
+{
+	(void)state;
+	for (uint32_t late = 1; late <= 5; late++)
+		assert_int_equal(fold_five(late, false), late - 1);
+	assert_int_equal(fold_five(6, false), 5);
+	assert_int_equal(fold_five(3, true), 5);
+}
+
 static void a_histogram_has_the_median_to_an_eighth(void **state)
 {
 	struct collective_bin *bins = NULL;
@@ -523,6 +575,7 @@ int main(void)
 		TEST(a_wide_communicator_keeps_its_newest_collectives),
 		TEST(collectives_between_messages_have_rows),
 		TEST(the_costliest_collectives_keep_the_calls_before_them),
+		TEST(collectives_and_exchanges_hold_up_one_another),
 		TEST(a_histogram_has_the_median_to_an_eighth),
 	};
 
