@@ -363,7 +363,8 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 					    .source = source,
 					    .request = &shown.request,
 					    .by_launch = shown.choice.is_step,
-					    .first_ns = extent->first_ns};
+					    .first_ns = extent->first_ns,
+					    .last_ns = extent->last_ns};
 	return timeline->format == TIMELINE_HTML
 		       ? timeline_make_page(&slice, timeline->output_path)
 		       : timeline_make_profile(&slice, timeline->output_path);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -26,7 +27,7 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 {
 	struct profile_slice_counts counts = {0};
 	struct output_dir output;
-	char store[PATH_MAX], *error = NULL;
+	char store[PATH_MAX], path[PATH_MAX], *error = NULL;
 
 	if (reads_its_output(slice->store_path, output_path)) {
 		log_error("%s: the profile itself, which a part of it must not replace",
@@ -39,10 +40,16 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 	result = output_dir_file(&output, OUTPUT_STORE, store);
 	if (result == 0)
 		result = profile_slice_write(slice, store, &counts, &error);
+	snprintf(path, sizeof(path), "%s", output.path);
 	result = output_files_finish(&output, result, error);
 	if (result < 0)
 		return EXIT_FAILED;
 	log_notice("%" PRIu64 " piece%s of GPU work in %s", counts.nr_work,
-		   counts.nr_work == 1 ? "" : "s", output_path);
-	return timeline_losses_say(&counts.read, counts.nr_launchless) ? EXIT_LOSS : EXIT_OK;
+		   counts.nr_work == 1 ? "" : "s", path);
+	if (counts.nr_silent)
+		log_warning("the part lacks %" PRIu32 " process%s of which there is no timeline",
+			    counts.nr_silent, counts.nr_silent == 1 ? "" : "es");
+	return timeline_losses_say(&counts.read, counts.nr_launchless) || counts.nr_silent
+		       ? EXIT_LOSS
+		       : EXIT_OK;
 }

@@ -195,6 +195,11 @@ static int export_view(struct exporting *exporting)
 	int status = report_view_open(&view, exporting->store_path, &export_rows_options,
 				      exporting->error);
 
+	if (!status && view.profile->slice)
+		status = error_text_set(exporting->error, -EINVAL,
+					"%s: a part of a profile by time: its work would count "
+					"twice, since it is the whole profile's, too",
+					exporting->store_path);
 	if (!status)
 		status = export_claim_make(exporting->server, exporting->journal,
 					   exporting->store_path, view.store_path,

@@ -15,6 +15,7 @@
 #include "merge_note.h"
 #include "merge_salvage.h"
 #include "merge_timeline.h"
+#include "merge_title.h"
 #include "merge_union.h"
 
 #include "aggregator/profile/collection.h"
@@ -25,11 +26,9 @@
 #include "aggregator/store/store_life.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_schema.h"
+#include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_totals.h"
 #include "base/error_text.h"
-
-#define TITLE_MAX 4096u
-#define OTHERS    " and others" /* behind a title: there were several */
 
 struct merging {
 	struct merge_source *sources; /* owns; those that are given, or what is whole of them */
@@ -46,9 +45,8 @@ struct merging {
 	struct merge_salvage salvage;
 	struct merge_notes left_out;
 	struct merge_timeline timeline;
-	char *reason;          /* why the first one is; owns */
-	char title[TITLE_MAX]; /* the least of all, so that no order makes a difference */
-	bool has_others;
+	char *reason; /* why the first one is; owns */
+	struct merge_title title;
 	char **error;
 };
 
@@ -158,23 +156,18 @@ static int load_names(const struct merging *merging, const char *path, struct da
 		      : 0;
 }
 
-static int take_title(struct merging *merging, struct database *database)
+/* The sums of a part by time are a part of those of its whole, and it has no ledger of its own. */
+static int refuse_slice(struct merging *merging, const char *path, struct database *database)
 {
-	char title[TITLE_MAX];
-	int error = database_query_text(database,
-					"SELECT CAST(value AS BLOB) FROM meta WHERE key = 'title'",
-					title, sizeof(title));
-	const size_t size = strlen(title), of_others = strlen(OTHERS);
-	const bool is_of_others = size > of_others && !strcmp(title + size - of_others, OTHERS);
+	bool is_slice;
+	int error = store_timeline_is_slice(database, &is_slice);
 
-	if (is_of_others)
-		title[size - of_others] = '\0';
-	if (!error && *title)
-		merging->has_others |=
-			is_of_others || (*merging->title && strcmp(title, merging->title));
-	if (!error && *title && (!*merging->title || strcmp(title, merging->title) < 0))
-		memcpy(merging->title, title, sizeof(title));
-	return error;
+	if (error)
+		return fail(merging, path, error, database_error(database));
+	return is_slice ? fail(merging, path, -EINVAL,
+			       "a part of a profile by time, which does not merge: merge the whole "
+			       "profiles, and take the time of that")
+			: 0;
 }
 
 /* Reads the names of a source, and how far its profile came. *is_store: the source is a store, so that an error tells
@@ -196,6 +189,8 @@ static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 		return 0;
 	}
 	*is_store = !error;
+	if (!error)
+		error = refuse_slice(merging, path, database);
 	if (!error && !(collection = collection_create()))
 		error = fail(merging, path, -ENOMEM, strerror(ENOMEM));
 	if (!error)
@@ -208,7 +203,7 @@ static int survey(struct merging *merging, uint32_t profile, bool *is_store)
 		if (!error)
 			error = merge_notes_add(&merging->notes, profile, source, database);
 		if (!error)
-			error = take_title(merging, database);
+			error = merge_title_take(&merging->title, database);
 		if (error)
 			fail(merging, path, error, strerror(-error));
 	}
@@ -348,24 +343,6 @@ static int copy_profile(struct merging *merging, uint32_t profile,
 	return error;
 }
 
-static int write_title(const struct merging *merging, struct database *database)
-{
-	char title[TITLE_MAX + sizeof(OTHERS)];
-	struct statement *statement;
-
-	strcpy(title, merging->title);
-	if (merging->has_others)
-		strcat(title, OTHERS);
-	struct database_value value = database_bytes(title, strlen(title));
-	int error = statement_create(
-		database, "INSERT INTO meta VALUES ('title', CAST(?1 AS TEXT))", &statement);
-
-	if (!error && *merging->title)
-		error = statement_run(statement, &value, 1);
-	statement_destroy(statement);
-	return error;
-}
-
 /* Leaves out the sources that no reader accepts. -EPROTO: there is none. */
 static int find_damaged(struct merging *merging)
 {
@@ -425,7 +402,7 @@ static int write_merged(struct merging *merging, struct database *database, cons
 	if (!error)
 		error = merge_union_write(merging->whole, database);
 	if (!error)
-		error = write_title(merging, database);
+		error = merge_title_write(&merging->title, database);
 	if (!error)
 		error = merge_copy_create(database, &copy);
 	if (!error)
@@ -552,7 +529,7 @@ static void forget(struct merging *merging)
 	merge_union_destroy(merging->whole);
 	merge_choice_fini(&merging->choice);
 	merge_notes_fini(&merging->notes);
-	*merging->title = '\0';
+	merging->title = (struct merge_title){0};
 }
 
 /* Each attempt but the last one leaves out one source at least, or takes what is whole of one. */

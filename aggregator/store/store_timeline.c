@@ -40,3 +40,14 @@ int store_timeline_forget(struct database *database)
 {
 	return database_execute(database, "DELETE FROM meta WHERE key = '" KEY "'");
 }
+
+int store_timeline_is_slice(struct database *database, bool *is_slice)
+{
+	int64_t count = 0;
+	int error = database_query_number(
+		database, "SELECT count(*) FROM meta WHERE key = '" STORE_TIMELINE_SLICE "'",
+		&count);
+
+	*is_slice = count > 0;
+	return error;
+}

@@ -20,6 +20,9 @@ int store_timeline_make(struct database *database, uint8_t id[static STORE_TIMEL
 /* Removes the id. 0 or the database's error. */
 int store_timeline_forget(struct database *database);
 
+/* Whether the store is a part of another by time. 0 or the database's error. */
+int store_timeline_is_slice(struct database *database, bool *is_slice);
+
 /* The key in `meta` of a store that is a part of another by time (timeline/slice/profile_slice.h): which part, in
  * words. */
 #define STORE_TIMELINE_SLICE "slice"

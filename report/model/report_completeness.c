@@ -473,7 +473,7 @@ static enum report_state write_slice(FILE *out, const struct judge *judge)
 	const bool is_damaged = profile_has_note(judge->profile, STORE_NOTE_DAMAGED);
 
 	fprintf(out, "a part of a profile, %s; what was lost is told by the whole%s",
-		judge->profile->slice, is_damaged ? "; INCOMPLETE: events were damaged" : "");
+		judge->profile->slice, is_damaged ? "; INCOMPLETE: events of this time are missing" : "");
 	return is_damaged ? REPORT_INCOMPLETE : REPORT_COMPLETE;
 }
 

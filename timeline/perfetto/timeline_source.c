@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/core/correlator.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 
@@ -21,6 +22,7 @@ struct timeline_source {
 	const struct profile *profile;
 	const struct clock_map *map;
 	struct process *processes; /* owns; [id - 1] */
+	bool *have_events;         /* owns; as processes */
 	bool *are_local;           /* owns; [host - 1]: it has the kernel of the common clock */
 	uint32_t nr_processes, nr_hosts;
 	/* of the present reading */
@@ -182,6 +184,7 @@ static int take(void *context, const struct message_events *from)
 		source->counts->unknown += (uint64_t)from->nr_launches + from->nr_gpu;
 		return 0;
 	}
+	source->have_events[from->process_id - 1] = true;
 	if (!is_wanted(source->request, process))
 		return 0;
 	int error = take_launches(source, from, process->identity.host);
@@ -279,9 +282,12 @@ static bool note_spans(void *context, const struct event_block_head *head,
 	const struct roster_process *process;
 	uint64_t first_ns, last_ns;
 
-	for (uint32_t i = 0; i < head->nr_spans; i++)
+	for (uint32_t i = 0; i < head->nr_spans; i++) {
 		if (place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			note_time(source, first_ns, last_ns);
+		if (process)
+			source->have_events[spans[i].process_id - 1] = true;
+	}
 	return head->nr_spans == 0;
 }
 
@@ -325,9 +331,10 @@ struct timeline_source *timeline_source_create(const char *store_path,
 		.nr_processes = size.processes,
 		.nr_hosts = size.hosts,
 		.processes = calloc(size.processes + 1ull, sizeof(*source->processes)),
+		.have_events = calloc(size.processes + 1ull, sizeof(*source->have_events)),
 		.are_local = calloc(size.hosts + 1ull, sizeof(*source->are_local)),
 	};
-	if (!source->processes || !source->are_local) {
+	if (!source->processes || !source->have_events || !source->are_local) {
 		timeline_source_destroy(source);
 		return NULL;
 	}
@@ -340,6 +347,7 @@ void timeline_source_destroy(struct timeline_source *source)
 	if (!source)
 		return;
 	free(source->processes);
+	free(source->have_events);
 	free(source->are_local);
 	free(source);
 }
@@ -358,4 +366,22 @@ bool timeline_source_place(const struct timeline_source *source,
 
 	return process && is_wanted(request, process) &&
 	       place(source, process->identity.host, time_ns);
+}
+
+uint32_t timeline_source_silent(const struct timeline_source *source,
+				const struct timeline_request *request)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t id = 1; id <= source->nr_processes; id++) {
+		const struct roster_process *process =
+			roster_process(source->profile->collection->roster, id);
+		const struct correlator_counts *counts =
+			process->correlator ? correlator_counts(process->correlator)
+					    : &process->counts;
+
+		nr += counts->records && !source->have_events[id - 1] &&
+		      is_wanted(request, process);
+	}
+	return nr;
 }

@@ -77,6 +77,11 @@ bool timeline_source_place(const struct timeline_source *source,
 /* Finds the time of all events; both are 0 where there is none. Errors as timeline_source_read(). */
 int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns);
 
+/* Returns the number of wanted processes that the profile has GPU records of, and the log has no event of, as far as
+ * timeline_source_extent() and readings have seen. */
+uint32_t timeline_source_silent(const struct timeline_source *source,
+				const struct timeline_request *request);
+
 /* 0; -ENOENT: there is no log; -ENOMEM; other -errno; or what the sink returned. *counts is set anew. */
 int timeline_source_read(struct timeline_source *source, const struct timeline_request *request,
 			 const struct timeline_sink *sink, struct timeline_counts *counts);

@@ -1,6 +1,7 @@
 #include "profile_slice.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,7 +20,9 @@
 #include "base/error_text.h"
 #include "timeline/perfetto/timeline_events.h"
 
-#define NEW_SUFFIX ".new"
+#define NEW_SUFFIX   ".new"
+#define WORDS_SIZE   256u
+#define REACH_FACTOR 8u
 
 /* Leaves what names things. The new writers' ids keep a merge from taking the part for the whole. */
 static const char strip[] =
@@ -48,6 +51,17 @@ static int explain(struct database *database, const char *path, int status, char
 
 /* ---- the copy */
 
+/* VACUUM takes an empty file. A profile is its owner's. */
+static int make(const char *path, char **error)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
+	close(fd);
+	return 0;
+}
+
 static int copy(const char *store_path, const char *path, char **error)
 {
 	struct database *whole;
@@ -63,30 +77,46 @@ static int copy(const char *store_path, const char *path, char **error)
 				       "%s: an earlier version wrote it: `flamegrid merge` makes a "
 				       "profile of this version",
 				       store_path);
-	else if (!status)
+	if (!status)
+		status = make(path, error);
+	if (!status)
 		status = database_copy(whole, path, UINT64_MAX);
 	if (status && !*error)
-		status = explain(whole, store_path, status, error);
+		status = explain(whole, status == -ENOSPC ? path : store_path, status, error);
 	database_close(whole);
 	return status;
 }
 
-/* "0.500 s from 1.000000 s on" */
-static int set_words(struct database *database, const struct profile_slice *slice,
-		     const struct timeline_events *events)
+/* "0.500000 s from 1.000000 s on", and what lacks a launch or a timeline */
+static void write_words(const struct profile_slice *slice, const struct timeline_events *events,
+			const struct profile_slice_counts *counts, char text[static WORDS_SIZE])
 {
 	const uint64_t from_ns = slice->request->from_ns > slice->first_ns ? slice->request->from_ns
 									   : slice->first_ns;
 	uint64_t to_ns = slice->request->to_ns;
-	struct statement *statement;
-	char text[128];
+	int at;
 
 	for (uint32_t i = 0; i < events->nr_work && slice->request->to_ns == UINT64_MAX; i++)
 		if (to_ns == UINT64_MAX || events->work[i].end_ns > to_ns)
 			to_ns = events->work[i].end_ns;
-	snprintf(text, sizeof(text), "%.6f s from %.6f s on", (double)(to_ns - from_ns) * 1e-9,
-		 (double)(from_ns - slice->first_ns) * 1e-9);
+	at = snprintf(text, WORDS_SIZE, "%.6f s from %.6f s on", (double)(to_ns - from_ns) * 1e-9,
+		      (double)(from_ns - slice->first_ns) * 1e-9);
+	if (counts->nr_launchless)
+		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
+			       "; the launches of %" PRIu64 " pieces of GPU work were not kept%s",
+			       counts->nr_launchless,
+			       counts->read.log.dropped_events
+				       ? ", as --timeline and --max-size asked"
+				       : "");
+	if (counts->nr_silent)
+		snprintf(text + at, WORDS_SIZE - (size_t)at, "; %" PRIu32 " process%s no timeline",
+			 counts->nr_silent, counts->nr_silent == 1 ? " has" : "es have");
+}
+
+static int set_words(struct database *database, const char *text)
+{
 	const struct database_value value = database_bytes(text, strlen(text));
+	struct statement *statement;
 	int error = statement_create(database,
 				     "INSERT OR REPLACE INTO meta VALUES ('" STORE_TIMELINE_SLICE
 				     "', CAST(?1 AS TEXT))",
@@ -98,12 +128,14 @@ static int set_words(struct database *database, const struct profile_slice *slic
 }
 
 /* The part lacks what its timeline lacks. */
-static int note_losses(struct database *database, const struct event_sums *log)
+static int note_losses(struct database *database, const struct profile_slice_counts *counts)
 {
 	static const struct store_note note = {
 		.kind = STORE_NOTE_DAMAGED, .key = "timeline", .text = "the timeline"};
+	const struct event_sums *log = &counts->read.log;
 
-	return log->damaged || log->lost_events || log->compressed
+	return log->damaged || log->lost_events || log->compressed || counts->read.unclocked ||
+			       counts->nr_silent
 		       ? store_note_write(database, &note)
 		       : 0;
 }
@@ -130,37 +162,67 @@ static int fill(struct database *database, const struct profile_slice *slice,
 				  .to_ns = slice->request->to_ns,
 				  .by_launch = slice->by_launch};
 	struct collection *collection = collection_create();
+	char words[WORDS_SIZE];
 	int error = collection ? database_execute(database, strip) : -ENOMEM;
 
 	if (!error)
 		error = store_timeline_forget(database);
 	if (!error)
-		error = set_words(database, slice, events);
-	if (!error)
-		error = note_losses(database, &events->counts.log);
-	if (!error)
 		error = store_loader_load(database, collection);
 	if (!error)
 		error = slice_fold_add(&fold, collection, events);
-	if (!error)
-		error = commit(database, collection);
 	counts->nr_work = fold.nr_work;
 	counts->nr_launchless = fold.nr_launchless;
+	write_words(slice, events, counts, words);
+	if (!error)
+		error = set_words(database, words);
+	if (!error)
+		error = note_losses(database, counts);
+	if (!error)
+		error = commit(database, collection);
 	collection_destroy(collection);
 	return error;
 }
 
+/* Whether launches or their work may lie further away than was read. */
+static bool lacks_some(const struct profile_slice *slice, const struct timeline_events *events)
+{
+	bool *have_work = slice->by_launch ? calloc(events->nr_launches + 1ull, 1) : NULL;
+	bool lacks = !slice->by_launch && events->nr_launchless;
+
+	for (uint32_t i = 0; have_work && i < events->nr_work; i++)
+		if (events->work[i].launch != TIMELINE_SOURCE_NONE)
+			have_work[events->work[i].launch] = true;
+	for (uint32_t i = 0; have_work && i < events->nr_launches && !lacks; i++)
+		lacks = !have_work[i] && !(events->launches[i].flags & RECORD_LAUNCH_HOST) &&
+			events->launches[i].time_ns < slice->request->to_ns;
+	free(have_work);
+	return lacks;
+}
+
+/* Reads further and further, as long as something is missing and there is more. */
 static int read_events(const struct profile_slice *slice, struct timeline_events *events)
 {
 	struct timeline_request request = *slice->request;
+	uint64_t reach_ns = PROFILE_SLICE_REACH_NS;
 
-	if (slice->by_launch && request.to_ns < UINT64_MAX - PROFILE_SLICE_REACH_NS)
-		request.to_ns += PROFILE_SLICE_REACH_NS;
-	if (!slice->by_launch)
-		request.from_ns -= request.from_ns < PROFILE_SLICE_REACH_NS
-					   ? request.from_ns
-					   : PROFILE_SLICE_REACH_NS;
-	return timeline_events_read(slice->source, &request, false, events);
+	for (;; reach_ns *= REACH_FACTOR) {
+		if (slice->by_launch)
+			request.to_ns = slice->request->to_ns < UINT64_MAX - reach_ns
+						? slice->request->to_ns + reach_ns
+						: UINT64_MAX;
+		else
+			request.from_ns = slice->request->from_ns > reach_ns
+						  ? slice->request->from_ns - reach_ns
+						  : 0;
+		int error = timeline_events_read(slice->source, &request, false, events);
+		const bool is_all = slice->by_launch ? request.to_ns > slice->last_ns
+						     : request.from_ns <= slice->first_ns;
+
+		if (error || is_all || !lacks_some(slice, events))
+			return error;
+		timeline_events_fini(events);
+	}
 }
 
 /* Writes the part with free pages at path, and without them at output_path. */
@@ -179,7 +241,9 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 	if (!status && counts->nr_work == 0)
 		status = error_text_set(error, -ENODATA,
 					"no GPU work of these ranks is in this time");
-	else if (!status)
+	if (!status)
+		status = make(output_path, error);
+	if (!status)
 		status = database_copy(database, output_path, UINT64_MAX);
 	if (status && !*error)
 		status = explain(database, output_path, status, error);
@@ -202,6 +266,8 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 	int status = read_events(slice, &events);
 	if (!status) {
 		counts->read = events.counts;
+		if (!events.counts.log.dropped_events)
+			counts->nr_silent = timeline_source_silent(slice->source, slice->request);
 		status = write_part(slice, path, output_path, &events, counts, error);
 		unlink(path);
 		if (status)

@@ -8,7 +8,7 @@
 
 #include "timeline/perfetto/timeline_source.h"
 
-/* How far behind a launch its GPU work is looked for, and the other way round. */
+/* How far behind a launch its GPU work is looked for at first, and the other way round. */
 #define PROFILE_SLICE_REACH_NS 10000000000u
 
 struct profile_slice {
@@ -18,12 +18,13 @@ struct profile_slice {
 	const struct timeline_request *request;
 	/* the time is that of launches, as a step's is: GPU work belongs to it if its launch does */
 	bool by_launch;
-	uint64_t first_ns; /* where the whole's events begin, for words */
+	uint64_t first_ns, last_ns; /* of all events (timeline_source_extent()) */
 };
 
 struct profile_slice_counts {
 	uint64_t nr_work;       /* pieces of GPU work, and waits, in the part */
 	uint64_t nr_launchless; /* those of them whose launch was not kept: they have no stack */
+	uint32_t nr_silent;     /* processes of which no event is there, though none was dropped */
 	struct timeline_counts read;
 };
 

@@ -99,7 +99,7 @@ static int add_work(struct slice_fold *fold, struct collection *collection,
 	else
 		process->counts.unmatched++;
 	fold->nr_work++;
-	fold->nr_launchless += !launch;
+	fold->nr_launchless += !launch && work->kind != RECORD_GPU_SYNC;
 	return error;
 }
 

@@ -96,6 +96,37 @@ slice first "$scratch/p" --from ${third}ms --to $((2 * third))ms
 same "an earlier profile is moved, not lost" "$(total_ns "$scratch/first") $(total_ns "$scratch/first.2")" \
 	"$(total_ns "$scratch/second") $((before - $(total_ns "$scratch/second") - $(total_ns "$scratch/rest")))"
 
+# ---- a part is its owner's, and no profile to add up or to export
+mkdir -m 755 "$scratch/open"
+check "into another's directory" slice open "$scratch/p" --to ${third}ms
+same "its files are the owner's" "$(stat -c %a "$scratch"/open/*.db "$scratch"/open/*.html | sort -u)" 600
+"$flamegrid" merge "$scratch/first" "$scratch/p" -o "$scratch/merged" >"$scratch/out" 2>"$scratch/err"
+same "parts do not merge: status" $? 1
+contains "parts do not merge: said" "$scratch/err" "a part of a profile by time, which does not merge"
+(umask 077 && echo "clickhouse http://127.0.0.1:1" >"$scratch/fleet")
+"$flamegrid" export "$scratch/first" --to "$scratch/fleet" >"$scratch/out" 2>"$scratch/err"
+same "parts are not exported: status" $? 1
+contains "parts are not exported: said" "$scratch/err" "its work would count twice"
+
+# ---- work that runs long after its launch has its stack
+FAKE_CUDA_KERNEL_NS=k0=6000000000 FAKE_CUDA_DEVICES=1 "$flamegrid" run --timeline all -o "$scratch/long" --devices "$(devices 1)" -- \
+	"$fake_launches" --launches 5 --kernels 1 >/dev/null 2>"$scratch/err"
+check "the last of long kernels" slice late "$scratch/long" --from 23s
+same "it has its launch" "$("$flamegrid" report "$scratch/late" -f json 2>/dev/null | grep -o '"unmatched":[0-9]*' | sort -u)" \
+	"$("$flamegrid" report "$scratch/long" -f json 2>/dev/null | grep -o '"unmatched":[0-9]*' | sort -u)"
+sums count "$scratch/late" | sed 's/ [0-9]*$//' >"$scratch/have"
+sums count "$scratch/long" | sed 's/ [0-9]*$//' >"$scratch/want"
+same_lines "long kernels: the same stack" "$scratch/have" "$scratch/want"
+
+# ---- a process without a timeline is missed
+"$flamegrid" run -o "$scratch/plain" --devices "$list" -- "$fake_launches" --launches 50 --kernels 1 >/dev/null 2>"$scratch/err"
+"$flamegrid" merge "$scratch/plain" "$scratch/p" -o "$scratch/both" >/dev/null 2>"$scratch/err"
+slice lacking "$scratch/both"
+same "a process without a timeline: status" $? 3
+contains "a process without a timeline: said" "$scratch/err" "the part lacks 1 process of which there is no timeline"
+"$flamegrid" report "$scratch/lacking" -o /dev/null 2>"$scratch/err"
+contains "a process without a timeline: the report" "$scratch/err" "1 process has no timeline"
+
 # ---- damage is told by the part, too
 log=$(ls "$scratch"/p/profile.db.timeline/* | head -n 1)
 printf 'no block at all' >>"$log"
@@ -103,4 +134,4 @@ slice damaged "$scratch/p"
 same "damaged: status" $? 3
 "$flamegrid" report "$scratch/damaged" --strict -o /dev/null 2>"$scratch/err"
 same "damaged: a strict report's status" $? 3
-contains "damaged: said" "$scratch/err" "INCOMPLETE: events were damaged"
+contains "damaged: said" "$scratch/err" "INCOMPLETE: events of this time are missing"
