@@ -7,6 +7,7 @@
 #include "absence_text.h"
 #include "parallel_writer.h"
 #include "straggler_text.h"
+#include "unnamed_text.h"
 
 #include "report/model/report_summary.h"
 #include "report/names/communicator_names.h"
@@ -123,7 +124,8 @@ static void write_place(struct text_table *rows, const struct report_straggler *
 		text_line_append(line, sizeof(line), "; %s", keeper);
 	else if (rank->excused)
 		text_line_append(line, sizeof(line),
-				 "; last as the schedule of its pipeline has it");
+				 "; last%s as the schedule of its pipeline has it",
+				 unnamed_text_is_schedule(straggler) ? "" : ", perhaps");
 	text_table_cell(rows, "%s", line);
 }
 

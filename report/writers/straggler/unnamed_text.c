@@ -7,6 +7,7 @@
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
 #include "report/straggler/report_straggler_most.h"
+#include "report/straggler/report_straggler_power.h"
 
 #define NUMBER_SIZE 32u
 
@@ -56,6 +57,27 @@ static void append_doubt(char *line, size_t size, const struct report_straggler_
 		doubt_of(most->found->doubt));
 }
 
+bool unnamed_text_is_schedule(const struct report_straggler *straggler)
+{
+	return report_straggler_power_hides(straggler) <= STRAGGLER_SHARE_MIN;
+}
+
+/* Says why the ranks of a pipeline wait for one of them, as far as its stages were seen. */
+static void append_schedule(char *line, size_t size, const struct report_straggler *straggler)
+{
+	const double hides = report_straggler_power_hides(straggler);
+	const bool is_schedule = unnamed_text_is_schedule(straggler);
+
+	text_line_append(line, size,
+			 is_schedule ? ", as the schedule of its pipeline has it"
+				     : ", perhaps as the schedule of its pipeline has it");
+	if (!is_schedule && hides < 1)
+		text_line_append(
+			line, size,
+			": the noise hides a stage that costs less than %.0f %% of the time",
+			ceil(100 * hides));
+}
+
 void unnamed_text_append(char *line, size_t size, const struct report_straggler *straggler,
 			 const struct report_straggler_most *most, const char *name)
 {
@@ -75,9 +97,10 @@ void unnamed_text_append(char *line, size_t size, const struct report_straggler 
 	if (!most->rank || most->all_ns <= 0)
 		return;
 	append_all_waits(line, size, straggler);
-	text_line_append(line, size, "; most for %s: %s, %.0f %% of all waiting%s",
+	text_line_append(line, size, "; most for %s: %s, %.0f %% of all waiting",
 			 is_doubtful ? "it" : name,
 			 report_summary_time((uint64_t)llround(most->rank->others_mean_ns), time),
-			 report_summary_percent(most->rank->others_mean_ns, most->all_ns),
-			 most->rank->excused ? ", as the schedule of its pipeline has it" : "");
+			 report_summary_percent(most->rank->others_mean_ns, most->all_ns));
+	if (most->rank->excused)
+		append_schedule(line, size, straggler);
 }
