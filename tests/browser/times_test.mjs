@@ -71,9 +71,9 @@ test("each strip has what its device did in each bin", async () => {
 test("what the axis lacks is told, and hostile names are text", async () => {
 	const page = await open("times");
 
-	assert.equal(await text(page, "times-lack"), "the events of 2 nodes are not here; 3 more devices have no strip: a page has 8; 12,345 older events were dropped, as " +
-		"--timeline and --max-size asked; 1 event is missing: the disk did not take it; 2 parts of the timeline's files could not " +
-		"be read; 7 events are left out: their clock or their process is not known");
+	assert.equal(await text(page, "times-lack"), "2 nodes' events are not here; 3 GPUs more have no strip: a page has 8; 12,345 older " +
+		"events were dropped, as --timeline and --max-size asked; 1 event is missing: the disk did not take all; 2 parts of the " +
+		"timeline's files could not be read; 7 events are left out: the clock or the process is not known");
 	await mouse(page, "mouseMoved", await placeOf(page, 5.25 * BIN_NS));
 	await page.until("!document.getElementById('tip').hidden");
 	assert.match(await page.value("document.querySelector('#tip span').textContent"),

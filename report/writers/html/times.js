@@ -207,12 +207,13 @@ function drawTimes() {
 // ---- Words ----
 
 function lackText({ leftOut, missing, dropped, lost, damaged, unclocked, devices }) {
-	return [[missing, `the events of ${missing === 1 ? "1 node are" : `${grouped(missing)} nodes are`} not here`], [leftOut, `${grouped(leftOut)} more ${leftOut === 1 ? "device has" : "devices have"} no strip: a page has ${grouped(devices.length)}`],
-		[dropped, `${grouped(dropped)} older events were dropped, as --timeline and --max-size asked`],
-		[lost, `${lost === 1 ? "1 event is" : `${grouped(lost)} events are`} missing: the disk did not take ${lost === 1 ? "it" : "them"}`],
-		[damaged, `${grouped(damaged)} parts of the timeline's files could not be read`],
-		[unclocked, `${grouped(unclocked)} events are left out: their clock or their process is not known`],
-	].filter(([count]) => count > 0).map(([, text]) => text).join("; ");
+	return [[missing, "node's events are", "nodes' events are", "not here"],
+		[leftOut, "GPU more has", "GPUs more have", `no strip: a page has ${grouped(devices.length)}`],
+		[dropped, "older event was", "older events were", "dropped, as --timeline and --max-size asked"],
+		[lost, "event is", "events are", "missing: the disk did not take all"],
+		[damaged, "part of the timeline's files", "parts of the timeline's files", "could not be read"],
+		[unclocked, "event is", "events are", "left out: the clock or the process is not known"],
+	].filter(([count]) => count > 0).map(([count, one, several, text]) => `${grouped(count)} ${count === 1 ? one : several} ${text}`).join("; ");
 }
 
 function makeTimes() {
