@@ -1,7 +1,7 @@
-"""The time axis of a page, and the busy times of the same profile's report. Arguments: the page, and the report as JSON.
+"""The time axis of a page, and the busy times of the same profile's report. Arguments: the page, the report as JSON.
 
-Prints the number of strips, of bins and of steps, and "exact" if each strip is as busy as its device, as far as whole
-percents can tell, and no bin has more than 100 %."""
+Prints the number of strips and of steps, and "exact" if each strip is as busy as its device, as far as whole
+percents can tell, no bin has more than 100 %, and the bins are 1,000, or as many fewer as whole nanoseconds leave."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ import re
 import sys
 import zlib
 
-PARTS, LEVELS = 4, 100
+PARTS, LEVELS, BINS = 4, 100, 1000
 
 
 def unpack(page):
@@ -67,7 +67,9 @@ def main(page, report):
         busy[device["host"], device["gpu"]] = device["busy_ns"]
     bins, span = timeline["bins"], timeline["spanNs"]
     widths = [min(timeline["binNs"], span - i * timeline["binNs"]) for i in range(bins)]
-    print(len(timeline["strips"]), bins, timeline["ticks"])
+    if bins > BINS or bins != -(-span // timeline["binNs"]) or timeline["binNs"] != -(-span // BINS):
+        sys.exit(f"{bins} bins of {timeline['binNs']} ns for {span} ns")
+    print(len(timeline["strips"]), timeline["ticks"])
     for i, (host, gpu, _) in enumerate(timeline["strips"]):
         of_bin = [sum(levels[(i * PARTS + part) * bins + bin_] for part in range(PARTS)) for bin_ in range(bins)]
         is_busy = sum(level * width for level, width in zip(of_bin, widths)) / LEVELS
