@@ -27,14 +27,10 @@ enum kernel_class kernel_class_of(const char *name);
  * class. It is borrowed until kernel_class_forget(). */
 const char *kernel_class_word(enum kernel_class kernel_class);
 
-/* Returns the regular expression of rule `number`, from 0 on, in the order in which they are tried; NULL: there is
- * none. Capital and small letters are the same. It is an extended one of POSIX, and means the same in JavaScript.
- * It is borrowed until kernel_class_forget(). */
-const char *kernel_class_rule(uint32_t number, enum kernel_class *kernel_class);
-
-/* Adds a rule behind those added before, and before the built-in ones. An unknown word makes a new class. 0; -EINVAL:
- * the word or the pattern cannot be used; -ENOSPC: too many new classes or rules; -ENOMEM. On error *error is one line,
- * which the caller owns (free()), and nothing is added. */
+/* Adds a rule behind those added before, and before the built-in ones. The pattern is an extended regular expression of
+ * POSIX; capital and small letters are the same. An unknown word makes a new class. 0; -EINVAL: the word or the pattern
+ * cannot be used; -ENOSPC: too many new classes or rules; -ENOMEM. On error *error is one line, which the caller owns
+ * (free()), and nothing is added. */
 int kernel_class_add(const char *word, const char *pattern, char **error);
 
 /* Removes all rules that were added, and the new classes. */

@@ -1,8 +1,5 @@
 // What a frame does: its class of work. A class has a word, a label, and the colour --class-WORD of palette.css.
 
-// The classes of kernels by name, [word, pattern]: report/names/kernel_class.c has the rules, and the writer leaves them in the page.
-let kernelClasses = [];
-
 // The classes that a user's rules add have these words here, for their colours, and the user's words as labels.
 const OWN_CLASSES = ["own1", "own2", "own3"];
 
@@ -23,29 +20,30 @@ const NEIGHBOURS = [[...GPU_CLASSES, ...HOST_CLASSES, "hit"],
 // Frames that stand for what is not known; docs/stacks.md lists them.
 const notKnown = /^\[(unknown|frames missing|stack |native and Python|subinterpreter|Python code table|not split|gaps)/;
 const leafPattern = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed|Idle)\]/;
-const leafClasses = { Memcpy: "copy", Memset: "memset", Graph: "graph", Sync: "wait", Overhead: "overhead", UM: "memory",
+// A kernel that the writer has not found in a class is another one.
+const leafClasses = { Kernel: "kernel", Memcpy: "copy", Memset: "memset", Graph: "graph", Sync: "wait", Overhead: "overhead", UM: "memory",
 	Module: "overhead", Memory: "memory", Managed: "memory", Idle: "idle" };
 const markClasses = { "[CPU]": "cpu", "[Off-CPU]": "wait", "[GPU_Launch]": "call", "[captured at]": "graph",
 	"[CUPTI]": "overhead", "[unified memory]": "memory", "[moves data]": "nccl" };
 
-function takeClasses(rules) {
-	const own = [...new Set(rules.map(([word]) => word))].filter((word) => !Object.hasOwn(CLASS_LABELS, word));
+// The writer has found the classes of kernels by their names: report/names/kernel_class.c has the rules.
+function takeClasses(profile) {
+	const words = profile.kernelClasses, own = words.filter((word) => !Object.hasOwn(CLASS_LABELS, word));
 
 	own.forEach((label, i) => CLASS_LABELS[OWN_CLASSES[i]] = label);
-	kernelClasses = rules.map(([word, pattern]) => [OWN_CLASSES[own.indexOf(word)] ?? word, new RegExp(pattern, "i")]);
+	for (const [id, number] of profile.kernelsOfClasses)
+		profile.classes[id] = OWN_CLASSES[own.indexOf(words[number])] ?? words[number];
 }
 
 // What a search for a class is written with.
 const searchedClass = (word) => OWN_CLASSES.includes(word) ? CLASS_LABELS[word] : word;
-
-const classOfKernel = (name) => kernelClasses.find(([, pattern]) => pattern.test(name))?.[0] ?? "kernel";
 
 function classOfName(name) {
 	if (name[0] === "[") {
 		const leaf = leafPattern.exec(name);
 
 		if (leaf)
-			return leaf[1] === "Kernel" ? classOfKernel(name.slice(leaf[0].length)) : leafClasses[leaf[1]];
+			return leafClasses[leaf[1]];
 		if (name.startsWith("[waits for"))
 			return "wait";
 		return markClasses[/^\[[^\]]*\]/.exec(name)?.[0]] ?? (notKnown.test(name) ? "unknown" : "native");

@@ -153,6 +153,7 @@ function joinedName(profile, id) {
 		const name = profile.names[id], joined = name.replace(/^\[GPU[^_\]]+_/, "[GPU_");
 
 		profile.joined[id] = joined === name ? id : internName(profile, joined);
+		profile.classes[profile.joined[id]] ??= classOfId(profile, id);
 	}
 	return profile.joined[id];
 }

@@ -378,20 +378,37 @@ static void write_strings(FILE *out, const struct report_tree *tree)
 	putc(']', out);
 }
 
-/* Writes the classes of kernels by their names, the first that fits first. */
-static void write_classes(FILE *out)
+/* Returns "gemm" of "[GPU0_Kernel]gemm"; NULL: the text names no kernel. */
+static const char *kernel_of(const char *text)
 {
-	enum kernel_class kernel_class;
-	const char *pattern;
+	static const char end[] = "_Kernel]";
+	const char *close = strncmp(text, "[GPU", 4) == 0 ? strchr(text, ']') : NULL;
+	const size_t size = close ? (size_t)(close + 1 - text) : 0;
+
+	return size >= sizeof(end) && memcmp(close + 2 - sizeof(end), end, sizeof(end) - 1) == 0
+		       ? close + 1
+		       : NULL;
+}
+
+/* Writes the words of all classes of kernels, then each string that names a kernel, with the index of its class. The
+ * page knows no pattern, because those of users could keep it busy for ever. */
+static void write_classes(FILE *out, const struct report_tree *tree)
+{
+	const char *before = "";
 
 	fputs(",\n\"kernelClasses\":[", out);
-	for (uint32_t i = 0; (pattern = kernel_class_rule(i, &kernel_class)) != NULL; i++) {
+	for (uint32_t i = 0; i < KERNEL_CLASSES && kernel_class_word((enum kernel_class)i); i++) {
 		fputs(i ? "," : "", out);
-		putc('[', out);
-		html_text_json(out, kernel_class_word(kernel_class));
-		putc(',', out);
-		html_text_json(out, pattern);
-		putc(']', out);
+		html_text_json(out, kernel_class_word((enum kernel_class)i));
+	}
+	fputs("],\n\"kernelsOfClasses\":[", out);
+	for (uint32_t i = 0; i < tree->nr_strings; i++) {
+		const char *kernel = kernel_of(tree->strings[i]);
+
+		if (!kernel)
+			continue;
+		fprintf(out, "%s[%" PRIu32 ",%d]", before, i, (int)kernel_class_of(kernel));
+		before = ",";
 	}
 	putc(']', out);
 }
@@ -462,7 +479,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	write_notices(out, tree);
 	write_processes(out, tree);
 	write_strings(out, tree);
-	write_classes(out);
+	write_classes(out, tree);
 	write_outliers(out);
 	if (options->diff) {
 		fputs(",\n\"diff\":[", out);

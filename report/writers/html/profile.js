@@ -151,7 +151,7 @@ function decodeProfile(profile) {
 	profile.names[profile.nodeName[0]] ||= "all";
 	profile.nameIds = new Map();
 	profile.classes = [];
-	takeClasses(profile.kernelClasses);
+	takeClasses(profile);
 	profile.labels = [];
 	profile.modules = [];
 	profile.joined = [];

@@ -30,6 +30,9 @@ static void kernels_of_libraries_have_their_classes(void **state)
 	assert_class("convert_fp32_to_bf16", "elementwise");
 	assert_class("implicit_convolve_sgemm", "gemm");
 	assert_class("im2conv", "gemm");
+	assert_class("void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>",
+		     "elementwise");
+	assert_class("void at::native::indexSelectLargeIndex<float, long>(int)", "kernel");
 	assert_class("my_kernel", "kernel");
 	assert_class("", "kernel");
 }
