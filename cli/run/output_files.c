@@ -27,6 +27,9 @@
 #define TOP         5u /* kernels and copies */
 #define NUMBER_SIZE 32u
 
+/* A job's end waits for its page: a second for so many events. */
+#define AXIS_EVENTS_MAX 8000000u
+
 static const struct report_request folded = {.format = REPORT_FOLDED};
 
 /* A report reveals as much as the store, so it gets the store's mode. */
@@ -144,7 +147,8 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 static int write_planes(const struct output_dir *output, struct report_view *view,
 			const struct report_options *options, char **error)
 {
-	const struct report_request html = {.format = REPORT_HTML};
+	const struct report_request html = {.format = REPORT_HTML,
+					    .axis_events_max = AXIS_EVENTS_MAX};
 	char name[OUTPUT_PLANE_SIZE];
 	uint32_t present = 1u << REPORT_PLANE_GPU;
 	int result = 0;

@@ -1,6 +1,7 @@
 #include "report_subject.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +62,13 @@ static int write_html(const struct report_view *view, FILE *out,
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
 	struct time_strips strips;
-	int error = report_view_strips(view, &strips);
+	int error = report_view_strips(view, request->axis_events_max, &strips);
 
-	if (error && error != -ENOENT)
+	if (error == -EFBIG && request->axis_events_max)
+		log_notice("the page has no time axis, which would take long for over %" PRIu64
+			   " events: `flamegrid report -f html %s` makes a page with one",
+			   request->axis_events_max, view->given_path);
+	else if (error && error != -ENOENT)
 		log_warning("%s: the page has no time axis: %s", view->given_path,
 			    strerror(-error));
 	if (!error && strips.nr_strips)

@@ -73,6 +73,7 @@ struct report_request {
 	uint32_t top;                 /* rows of a table; 0: its default */
 	bool verbose;                 /* tables have keys of communicators, and probabilities */
 	const char *subtitle;         /* of HTML; NULL: none */
+	uint64_t axis_events_max;     /* with more events HTML has no time axis; 0: any number */
 	bool user_frames;             /* each framework's frames are one; a page of HTML opens so */
 };
 

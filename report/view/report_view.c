@@ -122,11 +122,25 @@ int report_view_rebuild(struct report_view *view, const struct report_options *o
 	return report_tree_build(view->profile, options, &view->tree);
 }
 
-int report_view_strips(const struct report_view *view, struct time_strips *strips)
+/* Only heads of blocks are read. */
+static bool has_more_events(const struct report_view *view, uint64_t events_max)
+{
+	const struct event_asks asks = {
+		.profile = view->profile->has_timeline ? view->profile->timeline_id : NULL};
+	struct event_sums sums = {0};
+
+	return event_reader_read(view->store_path, &asks, &sums) == 0 &&
+	       sums.launches + sums.records > events_max;
+}
+
+int report_view_strips(const struct report_view *view, uint64_t events_max,
+		       struct time_strips *strips)
 {
 	*strips = (struct time_strips){0};
 	if (view->diff)
 		return -ENOENT;
+	if (events_max && has_more_events(view, events_max))
+		return -EFBIG;
 	struct timeline_source *source =
 		timeline_source_create(view->store_path, view->profile, view->clocks->map);
 	int error = source ? time_strips_read(source, 0, strips) : -ENOMEM;

@@ -55,9 +55,11 @@ int report_view_find(struct report_view *view, char **error);
 /* Makes the tree of the same profile again. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);
 
-/* Reads what the GPUs did over time, unless the view is a difference. 0; -ENOENT: there is no timeline; other -errno.
+/* Reads what the GPUs did over time, unless the view is a difference. events_max: of the timeline; 0: any number. 0;
+ * -ENOENT: there is no timeline; -EFBIG: there are more events; other -errno.
  * Call time_strips_fini() in any case. */
-int report_view_strips(const struct report_view *view, struct time_strips *strips);
+int report_view_strips(const struct report_view *view, uint64_t events_max,
+		       struct time_strips *strips);
 
 /* Writes the store's error into *error, as report_view_open() does. Returns result, which is 0 or -errno. */
 int report_view_explain(const struct report_view *view, int result, char **error);
