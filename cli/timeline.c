@@ -23,10 +23,10 @@
 #include "report/profile/profile_collectives.h"
 #include "report/profile/whole_profile.h"
 #include "timeline/log/event_format.h"
-#include "timeline/perfetto/timeline_calls.h"
-#include "timeline/perfetto/timeline_choice.h"
-#include "timeline/perfetto/timeline_events.h"
-#include "timeline/perfetto/trace_writer.h"
+#include "timeline/trace/timeline_calls.h"
+#include "timeline/trace/timeline_choice.h"
+#include "timeline/trace/timeline_events.h"
+#include "timeline/trace/trace_writer.h"
 
 #define RANKS_MAX 65536u
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "report/profile/profile.h"
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 
 /* nr_launchless: pieces of GPU work whose launch is not there. Returns whether something was lost or damaged. */
 bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless);

@@ -12,7 +12,7 @@
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
 #include "report/profile/profile_collectives.h"
-#include "timeline/perfetto/timeline_choice.h"
+#include "timeline/trace/timeline_choice.h"
 #include "timeline/steps/step_reader.h"
 
 struct shown {

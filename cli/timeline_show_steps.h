@@ -2,7 +2,7 @@
 #ifndef TIMELINE_SHOW_STEPS_H
 #define TIMELINE_SHOW_STEPS_H
 
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 #include "timeline/steps/steps_writer.h"
 
 struct timeline_show_steps {

@@ -4,8 +4,8 @@
 
 #include "aggregator/profile/collection.h"
 #include "report/profile/profile.h"
-#include "timeline/perfetto/timeline_busy.h"
-#include "timeline/perfetto/timeline_gaps.h"
+#include "timeline/trace/timeline_busy.h"
+#include "timeline/trace/timeline_gaps.h"
 
 static struct profile profile;
 

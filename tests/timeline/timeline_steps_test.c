@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-#include "timeline/perfetto/timeline_steps.h"
+#include "timeline/trace/timeline_steps.h"
 
 #define PROCESS 1u
 

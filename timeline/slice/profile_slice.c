@@ -18,7 +18,7 @@
 #include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
-#include "timeline/perfetto/timeline_events.h"
+#include "timeline/trace/timeline_events.h"
 
 #define NEW_SUFFIX   ".new"
 #define WORDS_SIZE   256u

@@ -6,7 +6,7 @@
 #ifndef PROFILE_SLICE_H
 #define PROFILE_SLICE_H
 
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 
 /* How far behind a launch its GPU work is looked for at first, and the other way round. */
 #define PROFILE_SLICE_REACH_NS 10000000000u

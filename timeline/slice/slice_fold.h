@@ -4,7 +4,7 @@
 #define SLICE_FOLD_H
 
 #include "aggregator/profile/collection.h"
-#include "timeline/perfetto/timeline_events.h"
+#include "timeline/trace/timeline_events.h"
 
 struct slice_fold {
 	uint64_t from_ns, to_ns;

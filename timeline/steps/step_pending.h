@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "timeline/perfetto/timeline_events.h"
+#include "timeline/trace/timeline_events.h"
 
 #define STEP_PENDING_NS 10000000000u
 #define STEP_PENDING_GRAPH_NS                                                                      \

@@ -6,7 +6,7 @@
 #include "step_findings.h"
 
 #include "report/model/report_names.h"
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 
 #define STEP_PLACES_MAX 64u /* of the slowest steps: samples are looked for in these alone */
 

@@ -3,7 +3,7 @@
 #ifndef STEP_RANGES_H
 #define STEP_RANGES_H
 
-#include "timeline/perfetto/timeline_steps.h"
+#include "timeline/trace/timeline_steps.h"
 
 struct step_ranges;
 

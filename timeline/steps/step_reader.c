@@ -5,7 +5,7 @@
 #include "step_ranges.h"
 #include "step_sweep.h"
 
-#include "timeline/perfetto/timeline_stretches.h"
+#include "timeline/trace/timeline_stretches.h"
 
 /* So far behind the last step the work is looked for that ends its gaps, and so far before the first one its launches
  * are. */

@@ -7,7 +7,7 @@
 #include "step_nccl.h"
 #include "step_rows.h"
 
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 
 /* Fills *rows with the steps of the request's ranks that lie within its time. nccl may be NULL. range: the program's
  * ranges of this name are the steps; NULL: steps that it marked as such. request->events_max 0 is

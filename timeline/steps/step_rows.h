@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "timeline/perfetto/timeline_steps.h"
+#include "timeline/trace/timeline_steps.h"
 
 /* The host's part of a gap below this is the price of launches; from here on the host did something else. */
 #define STEP_ROWS_HOST_NS 1000000u

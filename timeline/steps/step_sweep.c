@@ -9,7 +9,7 @@
 
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
-#include "timeline/perfetto/nccl_names.h"
+#include "timeline/trace/nccl_names.h"
 
 #define LAUNCHES_BACK 4096u /* among so many launches the thread's last one is looked for */
 

@@ -6,7 +6,7 @@
 #include "step_nccl.h"
 #include "step_rows.h"
 
-#include "timeline/perfetto/timeline_events.h"
+#include "timeline/trace/timeline_events.h"
 
 struct step_sweep;
 

@@ -3,7 +3,7 @@
 #ifndef STEP_TICKS_H
 #define STEP_TICKS_H
 
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 
 #define STEP_TICKS_MOST 2048u
 

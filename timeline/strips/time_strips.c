@@ -8,8 +8,8 @@
 #include "base/array.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
-#include "timeline/perfetto/nccl_names.h"
-#include "timeline/perfetto/timeline_stretches.h"
+#include "timeline/trace/nccl_names.h"
+#include "timeline/trace/timeline_stretches.h"
 
 /* The heads of blocks may be off by as much (timeline_source.c). */
 #define MARGIN_NS 2000000u

@@ -7,7 +7,7 @@
 #include "strip_bins.h"
 #include "strip_devices.h"
 
-#include "timeline/perfetto/timeline_source.h"
+#include "timeline/trace/timeline_source.h"
 
 #define TIME_STRIPS_MOST 512u    /* devices; further ones are counted */
 #define TIME_STRIPS_BINS 1000u   /* of a device at most */
