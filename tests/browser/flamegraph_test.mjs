@@ -156,6 +156,20 @@ test("search takes a regular expression and says when it is none", async () => {
 	await finish(page);
 });
 
+test("a regular expression that a link brings cannot keep the page busy for ever", async () => {
+	for (const [query, text] of Object.entries({ "/^([a-z0-9]+_?)+_zzz$/": "too slow an expression", "/(a|aa)+$x/": "too slow an expression",
+		"/((.*)?){9}x/": "too slow an expression", "/.*.*.*x/": "too slow an expression", "/a?a?a?a?a?a?a?a?a?x/i": "too slow an expression",
+		"/([)]|\\))+.*zzz/": "too slow an expression", "/[(+*]+\\(zzz(?:y)+?/": "no match", "/(zzz)+|(z|y)?w{3}/": "no match" })) {
+		const page = await open("training", { hash: `#search=${encodeURIComponent(query)}` });
+		const { search } = await state(page);
+
+		assert.equal(search.query, query);
+		assert.equal(search.text, text, query);
+		assert.equal(await page.value("document.getElementById('search').value"), query);
+		await finish(page);
+	}
+});
+
 test("splits stand at the root in their fixed order with exact sums", async () => {
 	const page = await open("training"), { expected } = sample("training");
 

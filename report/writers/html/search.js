@@ -1,5 +1,32 @@
 // Search: which names match, how much of what is visible they stand for, and where each one is.
 
+const SLOW = "More than two repetitions, or one within another, could keep this page busy for ever.";
+
+// Whether a regular expression could have so many ways to fit a name that trying them never ends. A link may bring it.
+function isSlow(pattern) {
+	const groups = []; // those that are open: whether each can fit in several ways
+	let varies = false, variedGroup = false, before = "", repetitions = 0, options = 0;
+
+	for (const [piece] of pattern.matchAll(/\\[^]|\[(?:\\[^]|[^\]\\])*\]|\{[\d,]+\}|[^]/g)) {
+		const repeats = /^([*+]|\{[\d,]+\})$/.test(piece), may = piece === "?" && !/^([(*+?]|\{.+\})$/.test(before);
+
+		if (repeats && variedGroup)
+			return true;
+		if (piece === "(") {
+			groups.push(varies);
+			varies = false;
+		}
+		variedGroup = piece === ")" && varies;
+		if (piece === ")")
+			varies = groups.pop() || varies;
+		varies ||= repeats || may || piece === "|";
+		repetitions += repeats;
+		options += may;
+		before = piece;
+	}
+	return repetitions > 2 || options > 8;
+}
+
 // "class:gemm" finds a class of work; the bar of classes writes it.
 function compileSearch(query) {
 	const regex = /^\/(.+)\/(i?)$/.exec(query), wanted = /^class:(\w+)$/.exec(query);
@@ -9,6 +36,8 @@ function compileSearch(query) {
 	if (regex) {
 		const compiled = new RegExp(regex[1], `u${regex[2]}`);
 
+		if (isSlow(regex[1]))
+			throw new Error(SLOW);
 		return (name) => compiled.test(name);
 	}
 	const text = query.toLowerCase();
@@ -33,7 +62,7 @@ function showMatches() {
 	const { query, error, hits, at, matched } = search;
 
 	$("search").setAttribute("aria-invalid", String(error !== ""));
-	$("matched").textContent = error ? "not a regular expression" : !query ? "" : !hits ? "no match" :
+	$("matched").textContent = error === SLOW ? "too slow an expression" : error ? "not a regular expression" : !query ? "" : !hits ? "no match" :
 		`${at < 0 ? "" : `${grouped(at + 1)}/`}${grouped(hits)} · ${percentText(matched, sumOf(zoom))}`;
 	$("matched").title = search.names ? `${grouped(hits)} frames match, with ${weightText(choice.weight, matched)}` : error;
 	for (const id of ["previous", "next"])
