@@ -35,6 +35,55 @@ static void append_open(char *text, size_t size, const struct check_step *step)
 			 ceil(100 * most));
 }
 
+static uint32_t ranks_of(const struct run_work *work)
+{
+	return work->nr_ranks;
+}
+
+static uint32_t gpus_of(const struct run_work *work)
+{
+	return work->nr_gpus;
+}
+
+/* Finds the least and the most of a side. Returns whether they are the same. */
+static bool find_range(const struct check_question *question, bool after,
+		       uint32_t (*number)(const struct run_work *work), uint32_t range[2])
+{
+	const uint32_t from = after ? question->nr_before : 0;
+	const uint32_t nr = after ? question->nr_after : question->nr_before;
+
+	range[0] = range[1] = number(question->runs[from]);
+	for (uint32_t i = from; i < from + nr; i++) {
+		const uint32_t of = number(question->runs[i]);
+
+		range[0] = of < range[0] ? of : range[0];
+		range[1] = of > range[1] ? of : range[1];
+	}
+	return range[0] == range[1];
+}
+
+/* Writes "before: 1 rank, after: 4 ranks". If ranks are as many, GPUs are not. */
+static void append_sizes(char *text, size_t size, const struct check_question *question)
+{
+	uint32_t ranges[2][2];
+	const char *word = "rank";
+	const bool is_one = find_range(question, false, ranks_of, ranges[0]);
+
+	if (find_range(question, true, ranks_of, ranges[1]) && is_one &&
+	    ranges[0][0] == ranges[1][0]) {
+		word = "GPU";
+		find_range(question, false, gpus_of, ranges[0]);
+		find_range(question, true, gpus_of, ranges[1]);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		text_line_append(text, size, i ? ", after: " : "before: ");
+		if (ranges[i][0] != ranges[i][1])
+			text_line_append(text, size, "%" PRIu32 " to ", ranges[i][0]);
+		text_line_append(text, size, "%" PRIu32 " %s%s", ranges[i][1], word,
+				 ranges[i][1] == 1 ? "" : "s");
+	}
+}
+
 const char *check_words_verdict(const struct check_report *report, char *text, size_t size)
 {
 	const struct check_result *result = report->result;
@@ -45,7 +94,10 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 		nr_judged += result->rows[i].state <= CHECK_NOISY;
 	if (result->lossy)
 		text_line_append(text, size, "cannot tell: a profile is not complete");
-	else if (result->unclear)
+	else if (result->other_size) {
+		text_line_append(text, size, "cannot tell: the runs differ in size; ");
+		append_sizes(text, size, report->question);
+	} else if (result->unclear)
 		text_line_append(text, size,
 				 "cannot tell: how many steps the runs made is not known");
 	else if (result->verdict == CHECK_REGRESSED)

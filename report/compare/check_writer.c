@@ -159,8 +159,9 @@ static int write_json(FILE *out, const struct check_report *report)
 
 	fputs("{\"schema\":1,", out);
 	json_text_member(out, "verdict", check_state_name(result->verdict));
-	fprintf(out, "\"complete\":%s,\"other_gpus\":%s,", result->lossy ? "false" : "true",
-		result->other_gpus ? "true" : "false");
+	fprintf(out, "\"complete\":%s,\"other_gpus\":%s,\"other_size\":%s,",
+		result->lossy ? "false" : "true", result->other_gpus ? "true" : "false",
+		result->other_size ? "true" : "false");
 	json_text_member(out, "unit", run_unit_name(result->unit));
 	json_text_number(out, "max_regress", 9, report->question->max_regress);
 	json_text_number(out, "min_share", 9, report->question->min_share);
@@ -171,8 +172,9 @@ static int write_json(FILE *out, const struct check_report *report)
 		fputs(i ? ",\n{" : "\n{", out);
 		json_text_member(out, "label", report->labels[i]);
 		json_text_member(out, "summary", report->question->runs[i]->summary);
-		fprintf(out, "\"baseline\":%s}",
-			i < report->question->nr_before ? "true" : "false");
+		fprintf(out, "\"baseline\":%s,\"ranks\":%" PRIu32 ",\"gpus\":%" PRIu32 "}",
+			i < report->question->nr_before ? "true" : "false",
+			report->question->runs[i]->nr_ranks, report->question->runs[i]->nr_gpus);
 	}
 	fputs("],\n\"rows\":[", out);
 	for (uint32_t i = 0; i < result->nr_rows; i++) {
@@ -309,6 +311,12 @@ static void write_step_case(FILE *out, const struct check_report *report)
 	}
 }
 
+/* Returns whether rows cannot tell, whatever they say. */
+static bool is_unlike(const struct check_result *result)
+{
+	return result->lossy || result->unclear || result->other_size;
+}
+
 static int write_junit(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
@@ -323,10 +331,9 @@ static int write_junit(FILE *out, const struct check_report *report)
 		"\" errors=\"%" PRIu32 "\" skipped=\"%" PRIu32 "\">\n",
 		result->nr_rows + 1 + (result->step.is_known || result->step.is_doubtful),
 		result->nr_regressed + (result->step.state == CHECK_REGRESSED),
-		result->nr_noisy + (result->lossy || result->unclear) + result->step.is_doubtful,
-		nr_skipped);
-	fputs("    <testcase classname=\"flamegrid.check\" name=\"profiles are complete\"", out);
-	if (result->lossy || result->unclear) {
+		result->nr_noisy + is_unlike(result) + result->step.is_doubtful, nr_skipped);
+	fputs("    <testcase classname=\"flamegrid.check\" name=\"profiles can be compared\"", out);
+	if (is_unlike(result)) {
 		fputs("><error message=\"", out);
 		write_xml(out, check_words_verdict(report, words, sizeof(words)));
 		fputs("\"/></testcase>\n", out);

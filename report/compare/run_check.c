@@ -413,10 +413,11 @@ static void judge(struct checker *checker)
 	const bool regressed = result->nr_regressed || result->step.state == CHECK_REGRESSED;
 	const bool faster = result->nr_faster || result->step.state == CHECK_FASTER;
 	const bool is_noisy = result->nr_noisy || result->step.is_doubtful;
-	result->verdict = result->lossy || result->unclear || (!regressed && is_noisy) ? CHECK_NOISY
-			  : regressed ? CHECK_REGRESSED
-			  : faster    ? CHECK_FASTER
-				      : CHECK_SAME;
+	const bool is_unlike = result->lossy || result->unclear || result->other_size;
+	result->verdict = is_unlike || (!regressed && is_noisy) ? CHECK_NOISY
+			  : regressed                           ? CHECK_REGRESSED
+			  : faster                              ? CHECK_FASTER
+								: CHECK_SAME;
 }
 
 /* Finds a change of duration that most kernels share. */
@@ -467,6 +468,22 @@ static void find_gpus(struct checker *checker)
 			!run_noise_same_gpus(first, checker->question->runs[i]);
 }
 
+/* Work is shared out among ranks, so that the time of a rank tells nothing of a run with more of them. */
+static void find_size(struct checker *checker)
+{
+	const struct run_work *first = NULL;
+
+	for (uint32_t i = 0; i < nr_runs(checker->question); i++) {
+		const struct run_work *work = checker->question->runs[i];
+
+		if (!work->nr_members)
+			continue;
+		first = first ? first : work;
+		checker->result->other_size |=
+			work->nr_ranks != first->nr_ranks || work->nr_gpus != first->nr_gpus;
+	}
+}
+
 int run_check_create(const struct check_question *question, struct check_result **result,
 		     char **error)
 {
@@ -487,6 +504,7 @@ int run_check_create(const struct check_question *question, struct check_result 
 		status = find_lengths(&checker, error);
 	if (status == 0) {
 		find_gpus(&checker);
+		find_size(&checker);
 		status = add_rows(&checker);
 	}
 	if (status == 0) {

@@ -95,6 +95,7 @@ struct check_result {
 	uint32_t nr_rows, nr_faster, nr_regressed, nr_noisy;
 	enum run_unit unit;
 	bool lossy, other_gpus;
+	bool other_size; /* not all runs had as many ranks and GPUs, so the verdict is CHECK_NOISY */
 	bool unclear; /* kernels were launched more often by different factors, so nobody knows how long the runs are */
 	bool scaled; /* times are those of runs as long as the first one, and not all runs are */
 	/* Kernels became slower or faster alike, by this: the clock may explain it, which is not read. 0: they

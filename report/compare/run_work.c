@@ -274,6 +274,35 @@ static int sort_members(struct run_work *work)
 	return 0;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Counts ranks and GPUs of the members, which are in order. */
+static int count_members(struct run_work *work)
+{
+	const struct run_member *members = work->members;
+	int32_t *ranks = malloc((work->nr_members + 1ul) * sizeof(*ranks));
+
+	if (!ranks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < work->nr_members; i++) {
+		ranks[i] = members[i].rank;
+		work->nr_gpus += i == 0 || memcmp(members[i].uuid, members[i - 1].uuid,
+						  sizeof(members->uuid)) != 0;
+	}
+	qsort(ranks, work->nr_members, sizeof(*ranks), by_rank);
+	for (uint32_t i = 0; i < work->nr_members; i++)
+		work->nr_ranks += ranks[i] >= 0 && (i == 0 || ranks[i] != ranks[i - 1]);
+	if (work->nr_members && !work->nr_ranks)
+		work->nr_ranks = 1;
+	free(ranks);
+	return 0;
+}
+
 /* Names the GPUs' type. */
 static int name_device(struct builder *builder)
 {
@@ -341,6 +370,8 @@ static int build(struct builder *builder, const char *store_path, char **error)
 	int result = profile_each_total(builder->profile, take_total, builder);
 	if (result == 0)
 		result = sort_members(work);
+	if (result == 0)
+		result = count_members(work);
 	if (result == 0) {
 		merge_parts(work);
 		result = add_spreads(builder);

@@ -25,7 +25,7 @@
 #define RANKS_MAX     8u
 #define MS            1000000.0
 
-/* The last three are too much for 1 %, or for one baseline. */
+/* Two of the last three are too much for 1 %, or for one baseline. Runs of other sizes are never judged. */
 enum kind { JITTER, TAILS, CLOCK, DRIFT, LENGTHS, BETWEEN, LONG_TAILS, OTHER_GPUS, KINDS };
 
 static const char *const kind_words[KINDS] = {

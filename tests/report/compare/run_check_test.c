@@ -150,6 +150,47 @@ static void other_gpus_are_too_much_for_one_baseline(void **state)
 	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
 }
 
+/* A larger job is not to be compared with a smaller one, in either order, however much longer it takes. */
+static void runs_of_different_sizes_are_not_judged(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.ranks = 1, .with_lone_ranks = true});
+	run_fixture_play(&(struct run_plan){.ranks = 4, .with_lone_ranks = true, .more = 1});
+	run_fixture_check(1);
+	assert_true(run_fixture.result->other_size);
+	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
+	assert_int_equal(run_fixture.runs[0]->nr_ranks, 1);
+	assert_int_equal(run_fixture.runs[1]->nr_ranks, 4);
+	for (enum check_format format = CHECK_TEXT; format <= CHECK_JUNIT; format++)
+		if (format != CHECK_JSON)
+			run_fixture_assert_has(format, "cannot tell: the runs differ in size; "
+						       "before: 1 rank, after: 4 ranks");
+	run_fixture_assert_has(CHECK_JSON, "\"verdict\":\"too noisy\"");
+	run_fixture_assert_has(CHECK_JSON, "\"other_size\":true");
+	run_fixture_assert_has(CHECK_JSON, "\"baseline\":false,\"ranks\":4,\"gpus\":4}");
+	run_fixture_assert_has(CHECK_JUNIT, "name=\"profiles can be compared\"><error");
+}
+
+static void a_side_of_several_sizes_is_told(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){0});
+	run_fixture_play(&(struct run_plan){.ranks = 4});
+	run_fixture_play(&(struct run_plan){0});
+	run_fixture_check(2);
+	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
+	run_fixture.runs[1]->nr_ranks = 2;
+	char words[CHECK_WORDS_SIZE];
+	const struct check_report report = {run_fixture.result, run_fixture_question(2), NULL};
+	assert_string_equal(check_words_verdict(&report, words, sizeof(words)),
+			    "cannot tell: the runs differ in size; before: 2 to 4 GPUs, after: 2 "
+			    "GPUs");
+	run_fixture.runs[1]->nr_ranks = 4;
+	assert_string_equal(check_words_verdict(&report, words, sizeof(words)),
+			    "cannot tell: the runs differ in size; before: 2 to 4 ranks, after: 2 "
+			    "ranks");
+}
+
 static void a_run_without_gpus_had_no_others(void **state)
 {
 	(void)state;
@@ -443,6 +484,8 @@ int main(void)
 		TEST(a_renamed_kernel_is_judged_by_the_sum),
 		TEST(whole_runs_tell_the_noise_once_there_are_enough),
 		TEST(other_gpus_are_too_much_for_one_baseline),
+		TEST(runs_of_different_sizes_are_not_judged),
+		TEST(a_side_of_several_sizes_is_told),
 		TEST(a_run_without_gpus_had_no_others),
 		TEST(one_baseline_is_enough_without_nccl),
 		TEST(without_single_launches_one_baseline_says_nothing),
