@@ -352,6 +352,21 @@ static int open_view(struct diff *diff, int side)
 	return result;
 }
 
+/* The same frames may launch other kernels, which a table of anything else does not show. */
+static int count_kernels(struct diff *diff)
+{
+	const double factor = diff->report.scale.factor;
+	const struct source_frameworks none = {0};
+	struct change_table *kernels;
+	int result =
+		change_table_create(diff->views[1].diff, CHANGE_BY_KERNEL, &none, factor, &kernels);
+
+	if (result == 0)
+		diff->report.nr_kernels = change_writer_count(kernels, factor);
+	change_table_destroy(kernels);
+	return result;
+}
+
 static int make_table(struct diff *diff)
 {
 	const struct source_frameworks frameworks = {
@@ -363,6 +378,8 @@ static int make_table(struct diff *diff)
 
 	if (result == 0 && diff->request.format == REPORT_TABLE)
 		result = change_table_fold(diff->table);
+	if (result == 0 && diff->request.format == REPORT_TABLE)
+		result = count_kernels(diff);
 	diff->report.table = diff->table;
 	diff->report.by = by_names[diff->by];
 	diff->views[1].changes = &diff->report;

@@ -15,9 +15,14 @@
 #define TEXT_SIZE 64u
 #define TIME_SIZE 48u
 
+static double change_by(const struct change_row *row, double factor)
+{
+	return (double)row->after.ns - factor * (double)row->before.ns;
+}
+
 static double change_of(const struct change_report *report, const struct change_row *row)
 {
-	return (double)row->after.ns - report->scale.factor * (double)row->before.ns;
+	return change_by(row, report->scale.factor);
 }
 
 static bool is_new(const struct change_row *row)
@@ -148,11 +153,19 @@ static void write_scale(FILE *out, const struct run_scale *scale)
 }
 
 /* Returns whether nothing is to be seen of a change. */
-static bool is_alike(const struct change_report *report, const struct change_row *row)
+static bool is_alike(const struct change_row *row, double factor)
 {
-	return fabs(change_of(report, row)) < 0.5 &&
-	       fabs((double)row->before.count * report->scale.factor - (double)row->after.count) <
-		       0.5;
+	return fabs(change_by(row, factor)) < 0.5 &&
+	       fabs((double)row->before.count * factor - (double)row->after.count) < 0.5;
+}
+
+uint32_t change_writer_count(const struct change_table *table, double factor)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < table->nr_rows; i++)
+		nr += !is_alike(&table->rows[i], factor);
+	return nr;
 }
 
 /* Adds the rows of a table that differ. Returns how many there are. */
@@ -163,7 +176,7 @@ static uint32_t add_rows(struct text_table *table, const struct change_report *r
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < changes->nr_rows; i++)
-		if (!is_alike(report, &changes->rows[i]) && nr++ < most)
+		if (!is_alike(&changes->rows[i], report->scale.factor) && nr++ < most)
 			add_row(table, report, &changes->rows[i]);
 	return nr;
 }
@@ -180,9 +193,14 @@ static void write_left_out(FILE *out, const struct change_report *report, bool i
 	if (nr_differ && nr_alike)
 		fprintf(out, "%s%" PRIu32 " row%s without a difference\n", indent, nr_alike,
 			nr_alike == 1 ? "" : "s");
-	else if (!nr_differ)
-		fprintf(out, "no difference: %" PRIu32 " row%s\n", nr_alike,
-			nr_alike == 1 ? "" : "s");
+	if (nr_differ)
+		return;
+	fprintf(out, "no difference by %s: %" PRIu32 " row%s", report->by, nr_alike,
+		nr_alike == 1 ? "" : "s");
+	if (report->nr_kernels)
+		fprintf(out, ", but %" PRIu32 " row%s by kernel (--by kernel)", report->nr_kernels,
+			report->nr_kernels == 1 ? " differs" : "s differ");
+	putc('\n', out);
 }
 
 /* Lists the rows of which only one side has something. */

@@ -24,7 +24,12 @@ struct change_report {
 	struct run_scale scale;
 	struct check_step step; /* of profiles; zeroed: not known */
 	const char *by;         /* "frame", "kernel", "line", "class" */
+	/* rows of CHANGE_BY_KERNEL that differ, for the table: frames may do the same with other kernels */
+	uint32_t nr_kernels;
 };
+
+/* Returns how many rows differ, once times and numbers before are multiplied by factor. */
+uint32_t change_writer_count(const struct change_table *table, double factor);
 
 /* top: rows of the table, and of the lists of new and vanished ones; 0: 20. form NULL: lines have no limit. 0; -errno
  * of the failed write; -ENOMEM. */

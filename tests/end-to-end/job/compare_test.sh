@@ -56,6 +56,14 @@ same "diff: the kernel that has gone" "$(sed -n '/^Vanished:/,$p' "$scratch/tabl
 "$flamegrid" diff "$scratch/before" "$scratch/before" --by kernel -f json >"$scratch/self.json"
 same "diff: with itself nothing changes" "$(python3 -c 'import json, sys; print({r["change_ns"] for r in json.load(open(sys.argv[1]))["rows"]})' "$scratch/self.json")" "{0}"
 
+same "diff: nothing by frame: the headline" "$("$flamegrid" diff "$scratch/before" "$scratch/again" | tail -n 1 | sed 's/: [0-9]* rows//')" "no difference by frame"
+cp -r "$scratch/before" "$scratch/renamed"
+python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as store:
+    store.executemany("UPDATE strings SET data = ? WHERE data = ?", [(b"other" + k, k) for k in (b"k0", b"k1", b"k2")])' "$scratch/renamed/profile.db"
+same "diff: frames that launch other kernels: the headline" "$("$flamegrid" diff "$scratch/before" "$scratch/renamed" | tail -n 1 | sed 's/: [0-9]* rows//')" \
+	"no difference by frame, but 6 rows differ by kernel (--by kernel)"
+
 # valid WHAT FILE: as the schema says.
 valid() {
 	local here

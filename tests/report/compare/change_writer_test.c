@@ -92,10 +92,43 @@ static void rows_that_do_not_differ_are_left_out(void **state)
 		table.nr_rows = i ? 2 : 3;
 		assert_int_equal(change_writer_table(out, &report, NULL, 0), 0);
 		fclose(out);
-		assert_non_null(strstr(text, i ? "\nno difference: 2 rows\n"
+		assert_non_null(strstr(text, i ? "\nno difference by kernel: 2 rows\n"
 					       : " 2 rows without a difference\n"));
 		assert_int_equal(strstr(text, "gemm") == NULL, i);
 		assert_null(strstr(text, "norm"));
+		free(text);
+	}
+}
+
+/* Frames that launch renamed kernels as often, for as long, do not differ, but the work does. */
+static void no_difference_of_frames_does_not_hide_that_of_kernels(void **state)
+{
+	struct change_row frame = {.name = "main", .before = {1, 10, 0}, .after = {2, 20, 0}};
+	struct change_row kernels[] = {{.name = "old", .before = {1, 10, 0}},
+				       {.name = "new", .after = {2, 20, 0}},
+				       {.name = "norm", .before = {1, 5, 0}, .after = {2, 10, 0}}};
+	const struct change_table table = {.rows = &frame, .nr_rows = 1};
+	const struct change_table by_kernel = {.rows = kernels, .nr_rows = 3};
+	struct change_report report = {.table = &table,
+				       .before = {.label = "old"},
+				       .after = {.label = "new"},
+				       .scale = {RUN_STEPS, 1, 2, 2},
+				       .by = "frame",
+				       .nr_kernels = change_writer_count(&by_kernel, 2)};
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(report.nr_kernels, 2);
+	for (int i = 0; i < 2; i++) {
+		FILE *out = open_memstream(&text, &size);
+
+		report.nr_kernels = i ? 0 : 2;
+		assert_int_equal(change_writer_table(out, &report, NULL, 0), 0);
+		fclose(out);
+		assert_non_null(strstr(text, i ? "\nno difference by frame: 1 row\n"
+					       : "\nno difference by frame: 1 row, but 2 rows "
+						 "differ by kernel (--by kernel)\n"));
 		free(text);
 	}
 }
@@ -106,6 +139,7 @@ int main(void)
 		cmocka_unit_test(the_time_of_a_step_is_in_the_table_and_in_json),
 		cmocka_unit_test(a_step_that_is_not_known_is_null),
 		cmocka_unit_test(rows_that_do_not_differ_are_left_out),
+		cmocka_unit_test(no_difference_of_frames_does_not_hide_that_of_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
