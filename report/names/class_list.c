@@ -58,9 +58,16 @@ static int take_lines(const char *path, FILE *file, char **error)
 {
 	char line[LINE_SIZE];
 	int status = 0;
+	long at = 0; /* where the line begins */
 
 	for (unsigned int number = 1; status == 0 && fgets(line, sizeof(line), file); number++) {
-		if (strlen(line) == LINE_SIZE - 1)
+		const long size = ftell(file) - at;
+
+		at += size;
+		if (size != (long)strlen(line))
+			status = error_text_set(error, -EINVAL, "%s: line %u: has a NUL", path,
+						number);
+		else if (size == LINE_SIZE - 1)
 			status = error_text_set(error, -EINVAL, "%s: line %u: longer than %u bytes",
 						path, number, LINE_SIZE - 2);
 		else

@@ -50,13 +50,18 @@ static int tear_down(void **state)
 	return unsetenv("XDG_CONFIG_HOME");
 }
 
-static void write_list(const struct fixture *fixture, const char *text)
+static void write_bytes(const struct fixture *fixture, const char *bytes, size_t size)
 {
 	FILE *file = fopen(fixture->path, "w");
 
 	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
 	assert_int_equal(fclose(file), 0);
+}
+
+static void write_list(const struct fixture *fixture, const char *text)
+{
+	write_bytes(fixture, text, strlen(text));
 }
 
 static void read_list(const struct fixture *fixture, const char *text)
@@ -70,13 +75,12 @@ static void read_list(const struct fixture *fixture, const char *text)
 	assert_null(error);
 }
 
-/* The message has the file, the line and why; and no rule is in force. */
-static void assert_refused(const struct fixture *fixture, const char *text, int status,
-			   unsigned int line, const char *why)
+/* The message about the list has the file, the line and why; and no rule is in force. */
+static void assert_refusal(const struct fixture *fixture, int status, unsigned int line,
+			   const char *why)
 {
 	char *error, where[192];
 
-	write_list(fixture, text);
 	assert_int_equal(class_list_read(&error), status);
 	snprintf(where, sizeof(where), "%s: line %u: ", fixture->path, line);
 	if (strncmp(error, where, strlen(where)) != 0 || !strstr(error, why))
@@ -84,6 +88,13 @@ static void assert_refused(const struct fixture *fixture, const char *text, int 
 	free(error);
 	assert_string_equal(kernel_class_word(kernel_class_of("my_gemm")), "gemm");
 	assert_null(kernel_class_word(KERNEL_CLASS_OWN));
+}
+
+static void assert_refused(const struct fixture *fixture, const char *text, int status,
+			   unsigned int line, const char *why)
+{
+	write_list(fixture, text);
+	assert_refusal(fixture, status, line, why);
 }
 
 static void assert_class(const char *kernel, const char *wanted)
@@ -143,8 +154,9 @@ static void a_bad_line_is_told_and_no_rule_is_in_force(void **state)
 static void a_pattern_that_is_none_of_posix_is_refused(void **state)
 {
 	static const char *const patterns[] = {
-		"x)y",   "*x",    "x**", "x+?", "(?:x)", "x{2}",  "\\d",           "\\<x",
-		"(x)\\1", "x\\",  "[x",  "[]",  "^*",    "[[:x]", "(((((((((x)))))))))",
+		"x)y",  "*x",  "x**",  "x+?",    "(?:x)",
+		"x{2}", "\\d", "\\<x", "(x)\\1", "x\\",
+		"[x",   "[]",  "^*",   "[[:x]",  "(((((((((x)))))))))",
 	};
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
@@ -176,6 +188,20 @@ static void a_pattern_with_repetitions_in_each_other_is_quick(void **state)
 	assert_class(kernel, "kernel");
 	kernel[sizeof(kernel) - 2] = 'x';
 	assert_class(kernel, "y");
+}
+
+/* A NUL ends no line, and would cut the pattern. */
+static void a_nul_is_refused(void **state)
+{
+	static const char inner[] = "gemm x\nmine ^k1$\0 more\n", last[] = "mine ^k1$\n\0",
+			  first[] = "\0mine ^k1$\n";
+
+	write_bytes(*state, inner, sizeof(inner) - 1);
+	assert_refusal(*state, -EINVAL, 2, "has a NUL");
+	write_bytes(*state, last, sizeof(last) - 1);
+	assert_refusal(*state, -EINVAL, 2, "has a NUL");
+	write_bytes(*state, first, sizeof(first) - 1);
+	assert_refusal(*state, -EINVAL, 1, "has a NUL");
 }
 
 static void too_long_a_line_and_too_many_rules_are_refused(void **state)
@@ -244,6 +270,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_pattern_with_repetitions_in_each_other_is_quick,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_nul_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(too_long_a_line_and_too_many_rules_are_refused,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_environment_names_a_file_in_place_of_others,
