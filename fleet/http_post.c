@@ -13,7 +13,8 @@
 
 #include "base/error_text.h"
 
-#define CONNECT_S 10L
+#define CONNECT_S      10L
+#define CURL_TOO_LARGE 100 /* CURLE_TOO_LARGE, which libcurl has from 8.6 on */
 
 struct http_post {
 	const struct curl_library *library;
@@ -201,6 +202,21 @@ static void prepare(struct http_post *post, const char *url,
 		library->easy_setopt(curl, CURLOPT_CAINFO, authorities);
 }
 
+/* libcurl tells a head above its limits as CURLE_TOO_LARGE, and before 8.6 as a lack of memory. */
+static int explain(const struct http_post *post, CURLcode code, bool is_sent, char **error)
+{
+	const char *url = post->target->url;
+
+	if (code == CURLE_WRITE_ERROR || (int)code == CURL_TOO_LARGE)
+		return error_text_set(error, -EPROTO, "%s: its answer is too long", url);
+	if (code == CURLE_OUT_OF_MEMORY && is_sent)
+		return error_text_set(error, -EPROTO,
+				      "%s: the head of its answer is too long, or memory is short",
+				      url);
+	return error_text_set(error, -EIO, "%s: %s", url,
+			      *post->message ? post->message : post->library->easy_strerror(code));
+}
+
 int http_post_send(struct http_post *post, const struct http_post_request *request,
 		   struct http_reply *reply, char **error)
 {
@@ -223,17 +239,11 @@ int http_post_send(struct http_post *post, const struct http_post_request *reque
 	} else {
 		prepare(post, url, request, headers, &answer);
 		CURLcode code = post->library->easy_perform(post->curl);
-		if (code == CURLE_WRITE_ERROR)
-			status = error_text_set(error, -EPROTO, "%s: its answer is too long",
-						post->target->url);
-		else if (code != CURLE_OK)
-			status =
-				error_text_set(error, -EIO, "%s: %s", post->target->url,
-					       *post->message ? post->message
-							      : post->library->easy_strerror(code));
 		post->library->easy_getinfo(post->curl, CURLINFO_RESPONSE_CODE, &reply->status);
 		post->library->easy_getinfo(post->curl, CURLINFO_REQUEST_SIZE, &sent);
 		reply->is_unsent = sent == 0;
+		if (code != CURLE_OK)
+			status = explain(post, code, sent > 0, error);
 	}
 	reply->text[reply->size] = '\0';
 	post->library->slist_free_all(headers);

@@ -135,7 +135,8 @@ def refuses(test, one, other, front):
     target, fresh = test.target(front.url), place(test, one, "fresh")
     front.credentials = ("flame", "secret")
     refused("a wrong password", test.export(fresh, target), "Authentication failed")
-    for answer, words in (((200, b"x" * 200000), "too long"), ((200, b"-"), "HTTP status 200"), ((307, b""), "307"),
+    for answer, words in (((200, b"x" * 200000), "too long"), ((200, b"", [("X", "x" * 5000000)]), "answer is too long"),
+                          ((200, b"-"), "HTTP status 200"), ((307, b""), "307"),
                           ((500, b"\x1b[2J\nno\n"), "500"), ((500, "\u202ecba\x9b2J".encode() + b"\xff\xc3"), "_cba_2J\ufffd\ufffd")):
         front.credentials, front.answer = None, answer
         done = test.export(fresh, target)
