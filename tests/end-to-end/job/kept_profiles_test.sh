@@ -124,6 +124,7 @@ contains "the second step says where it writes" err.b.0 "ranks is in use by anot
 same "a rendezvous for each" "$(ls ranks.*.rendezvous | wc -l)" 2
 "$flamegrid" control stop ranks.2 >out 2>err
 same "control finds the job whose profile has another name: status" $? 0
+until [ "$(grep -c '^yes ' out)" = 2 ]; do "$flamegrid" control stop ranks.2 >out 2>err; done # a node may come after its rank began
 same "and its two nodes" "$(grep -c '^yes ' out)" 2
 "$flamegrid" control auto ranks.2 >out 2>err
 for i in 1 2 3 4; do echo >&9; done
