@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "straggler.h"
 #include "straggler_lateness.h"
@@ -131,47 +132,82 @@ static uint32_t choose_stretch(const struct search *search, uint32_t subject, co
 	return best;
 }
 
-/* Returns twice how late the ranks of a subject are in a stretch on average. */
-static double late_in(const struct search *search, uint32_t subject, uint32_t stretch)
+/* Returns twice how late a member usually is, in stretches that are not chosen; 0: they are fewer than a quarter. */
+static double late_usually(const struct collective_fold *fold, uint32_t member, const bool *chosen)
 {
-	const struct collective_fold *fold = search->input->fold;
-	double sum = 0, size = 0;
+	const uint32_t stretches = collective_fold_buckets(fold);
+	double values[COLLECTIVE_FOLD_BUCKETS];
+	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < fold->nr_members; i++) {
-		if (search->of[i] != subject)
-			continue;
-		sum += (double)fold->members[i].buckets[stretch].late_twice_ns;
-		size++;
-	}
-	return sum / size;
+	for (uint32_t i = 0; i < stretches; i++)
+		if (!chosen[i])
+			values[count++] = (double)fold->members[member].buckets[i].late_twice_ns;
+	return 4 * count < stretches ? 0 : robust_mean(values, count);
 }
 
-/* Counts the ranks of a subject that are late by at least half of its lateness in more than half of its costliest
- * stretches: one long stall makes no rank late in another one's lumps. These stretches hold half of what the others
- * waited for it, or half of its stall. */
+/* Adds twice how much later than usual a member is in each stretch. */
+static void add_excess(const struct collective_fold *fold, uint32_t member, const bool *chosen,
+		       double sums[static COLLECTIVE_FOLD_BUCKETS], double factor)
+{
+	const double usual = late_usually(fold, member, chosen);
+
+	for (uint32_t i = 0; i < collective_fold_buckets(fold); i++)
+		sums[i] +=
+			factor * ((double)fold->members[member].buckets[i].late_twice_ns - usual);
+}
+
+/* Returns whether a member is later than usual by half of what the others of its group are, in more than half of the
+ * `count` stretches in which these are latest. They are chosen without the member, or its own noise would choose. */
+static bool is_late_with(const double own[static COLLECTIVE_FOLD_BUCKETS],
+			 const double others[static COLLECTIVE_FOLD_BUCKETS], uint32_t nr_others,
+			 uint32_t stretches, uint32_t count)
+{
+	bool taken[COLLECTIVE_FOLD_BUCKETS] = {false};
+	uint32_t late = 0;
+
+	for (uint32_t n = 0; n < count; n++) {
+		uint32_t best = COLLECTIVE_FOLD_BUCKETS;
+
+		for (uint32_t i = 0; i < stretches; i++)
+			if (!taken[i] &&
+			    (best == COLLECTIVE_FOLD_BUCKETS || others[i] > others[best]))
+				best = i;
+		taken[best] = true;
+		late += own[best] >= others[best] / nr_others / 2;
+	}
+	return 2 * late > count;
+}
+
+/* Counts the ranks of a subject that are late in lumps together with its others: one long stall makes no rank late in
+ * another one's lumps. As many stretches count as hold half of what ranks outside waited for it, or half of its
+ * stall. */
 static uint32_t count_in_lumps(const struct search *search, uint32_t subject,
 			       const struct straggler_subject *found)
 {
 	const struct collective_fold *fold = search->input->fold;
 	bool chosen[COLLECTIVE_FOLD_BUCKETS] = {false};
-	double least[COLLECTIVE_FOLD_BUCKETS] = {0};
+	double all[COLLECTIVE_FOLD_BUCKETS] = {0};
 	uint64_t left_ns =
 		(found->ground == STRAGGLER_STALL ? found->lump_ns : found->others_ns) / 2;
 	uint32_t count = 0, stretches = 0;
 
-	while (left_ns > 0)
+	for (; left_ns > 0; stretches++)
 		chosen[choose_stretch(search, subject, chosen, &left_ns)] = true;
-	for (uint32_t i = 0; i < COLLECTIVE_FOLD_BUCKETS; i++) {
-		least[i] = chosen[i] ? late_in(search, subject, i) / 2 : 0;
-		stretches += chosen[i];
-	}
+	if (stretches > collective_fold_buckets(fold))
+		stretches = collective_fold_buckets(fold);
+	for (uint32_t i = 0; i < fold->nr_members; i++)
+		if (search->of[i] == subject)
+			add_excess(fold, i, chosen, all, 1);
 	for (uint32_t i = 0; i < fold->nr_members; i++) {
-		uint32_t late = 0;
+		double own[COLLECTIVE_FOLD_BUCKETS] = {0}, others[COLLECTIVE_FOLD_BUCKETS];
 
-		for (uint32_t j = 0; j < COLLECTIVE_FOLD_BUCKETS; j++)
-			late += chosen[j] &&
-				(double)fold->members[i].buckets[j].late_twice_ns >= least[j];
-		count += search->of[i] == subject && 2 * late > stretches;
+		if (search->of[i] != subject || found->size < 2)
+			continue;
+		memcpy(others, all, sizeof(others));
+		add_excess(fold, i, chosen, others, -1);
+		add_excess(fold, i, chosen, own, 1);
+		count += is_late_with(own, others, found->size - 1, collective_fold_buckets(fold),
+				      stretches);
 	}
 	return count;
 }

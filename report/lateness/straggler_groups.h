@@ -3,8 +3,9 @@
  * rest. Each is tested as a rank is (straggler.h). A group is named only if it, and not one of its ranks, is late:
  *   - three quarters of its ranks, and two at least, are late by at least half of its lateness; or
  *   - if it is late in a phase, that holds of what is usual there; or
- *   - if it is late in lumps, its costliest stretches show that, which hold half of what the others waited for it; of a
- *     stall, half of that.
+ *   - if it is late in lumps, each of them is later than usual with the others of the group, by half as much, in most
+ *     of the stretches in which these are latest: as many as hold half of what ranks outside waited, or half of a
+ *     stall.
  * It has half of the ranks at most. Of two named groups with ranks in common the larger one stays. A part stays only
  * if it has three ranks, and not all of them are named one by one. It takes the place of groups that are pieces of
  * it. These are in it and late as it is; a single one explains less waiting. The ranks outside wait for a group.

@@ -335,6 +335,32 @@ static void a_phase_of_a_rank_is_not_its_hosts(void **state)
 	}
 }
 
+/* Its neighbour has bursts of its own. Among many collectives these are as much as a lump in one of them. */
+static void bursts_beside_a_rank_with_lumps_make_no_host_of_it(void **state)
+{
+	static const uint64_t seeds[] = {26, 66, 141}; /* those of 200 in which chance helps most */
+
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
+		const struct model model = {.ranks = 6,
+					    .ranks_per_host = 2,
+					    .collectives = 2000,
+					    .work_ms = 7,
+					    .noise_ms = 0.3,
+					    .plants = {{5, 5, 18, 20, 60, 0}},
+					    .seed = seeds[i]};
+		double *work = model_work(&model);
+
+		add_bursts(&model, work);
+		struct model_result result = model_play_work(&model, work);
+
+		assert_int_equal(result.nr_groups, 0);
+		assert_int_not_equal(result.ranks[5].ground, STRAGGLER_NOT_NAMED);
+		model_free(&result);
+		free(work);
+	}
+}
+
 static void a_twentieth_of_the_steps_is_enough(void **state)
 {
 	(void)state;
@@ -483,6 +509,7 @@ int main(void)
 		cmocka_unit_test(of_three_ranks_one_may_be_late_from_the_middle_on),
 		cmocka_unit_test(lumps_of_a_host_are_those_of_most_of_its_ranks),
 		cmocka_unit_test(one_stall_makes_no_host_of_a_rank_with_lumps),
+		cmocka_unit_test(bursts_beside_a_rank_with_lumps_make_no_host_of_it),
 		cmocka_unit_test(a_twentieth_of_the_steps_is_enough),
 		cmocka_unit_test(a_phase_of_a_rank_is_not_its_hosts),
 		cmocka_unit_test(one_stall_is_a_fact_about_the_run),
