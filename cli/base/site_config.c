@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/config_line.h"
 #include "base/error_text.h"
 #include "proto/trust/trusted_file.h"
 
-#define BLANKS     " \t\r"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 static int read_all(struct site_config *config, int fd, char **error)
@@ -35,45 +35,27 @@ static int read_all(struct site_config *config, int fd, char **error)
 	return 0;
 }
 
-static void cut_comment(char *line)
-{
-	for (char *at = line; (at = strchr(at, '#')) != NULL; at++) {
-		if (at > line && !strchr(BLANKS, at[-1]))
-			continue;
-		*at = '\0';
-		return;
-	}
-}
-
-static void cut_blanks(char *text)
-{
-	size_t size = strlen(text);
-
-	while (size && strchr(BLANKS, text[size - 1]))
-		text[--size] = '\0';
-}
-
 static int take_line(struct site_config *config, char *line, unsigned int number, char **error)
 {
 	struct site_config_setting *setting = &config->settings[config->nr];
-	char *name = line + strspn(line, BLANKS), *value;
+	char *name = line + strspn(line, CONFIG_LINE_BLANKS), *value;
 	size_t size = strspn(name, NAME_CHARS);
 
-	cut_comment(name);
+	config_line_cut_comment(name);
 	if (!*name)
 		return 0;
-	value = name + size + strspn(name + size, BLANKS);
+	value = name + size + strspn(name + size, CONFIG_LINE_BLANKS);
 	if (size == 0 || *name == '-' || (name[size] && value == name + size && *value != '='))
-		return error_text_set(error, -EINVAL,
-				      "%s: line %u: %.*s: not NAME VALUE or NAME = VALUE",
-				      config->path, number, (int)strcspn(name, BLANKS), name);
+		return error_text_set(
+			error, -EINVAL, "%s: line %u: %.*s: not NAME VALUE or NAME = VALUE",
+			config->path, number, (int)strcspn(name, CONFIG_LINE_BLANKS), name);
 	if (config->nr == SITE_CONFIG_MAX)
 		return error_text_set(error, -EINVAL, "%s: line %u: more than %u settings",
 				      config->path, number, SITE_CONFIG_MAX);
 	if (*value == '=')
-		value += 1 + strspn(value + 1, BLANKS);
+		value += 1 + strspn(value + 1, CONFIG_LINE_BLANKS);
 	name[size] = '\0';
-	cut_blanks(value);
+	config_line_cut_blanks(value);
 	*setting = (struct site_config_setting){name, *value ? value : NULL, number};
 	config->nr++;
 	return 0;

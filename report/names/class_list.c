@@ -8,45 +8,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/config_line.h"
 #include "base/error_text.h"
 #include "report/names/kernel_class.h"
 
-#define BLANKS    " \t\r\n"
 #define LINE_SIZE 4096u /* bytes, with the newline */
-
-static void cut_comment(char *line)
-{
-	for (char *at = line; (at = strchr(at, '#')) != NULL; at++) {
-		if (at > line && !strchr(BLANKS, at[-1]))
-			continue;
-		*at = '\0';
-		return;
-	}
-}
-
-static void cut_blanks(char *text)
-{
-	size_t size = strlen(text);
-
-	while (size && strchr(BLANKS, text[size - 1]))
-		text[--size] = '\0';
-}
 
 static int take_line(const char *path, unsigned int number, char *line, char **error)
 {
-	char *word = line + strspn(line, BLANKS), *pattern, *why;
-	const size_t size = strcspn(word, BLANKS);
+	char *word = line + strspn(line, CONFIG_LINE_BLANKS), *pattern, *why;
+	const size_t size = strcspn(word, CONFIG_LINE_BLANKS);
 
-	cut_comment(line);
+	config_line_cut_comment(line);
 	if (!*word)
 		return 0;
 	pattern = word + size;
-	cut_blanks(pattern);
+	config_line_cut_blanks(pattern);
 	if (!*pattern)
 		return error_text_set(error, -EINVAL, "%s: line %u: %s: not CLASS PATTERN", path,
 				      number, word);
 	*pattern++ = '\0';
-	int status = kernel_class_add(word, pattern + strspn(pattern, BLANKS), &why);
+	int status = kernel_class_add(word, pattern + strspn(pattern, CONFIG_LINE_BLANKS), &why);
 	if (status < 0)
 		error_text_set(error, status, "%s: line %u: %s", path, number,
 			       why ? why : strerror(-status));

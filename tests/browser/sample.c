@@ -71,6 +71,18 @@ void sample_add_leaf(struct sample *sample, struct report_leaf leaf)
 	}
 }
 
+struct report_leaf sample_kernel_leaf(struct sample *sample, const char *name, uint64_t ns)
+{
+	return (struct report_leaf){
+		.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
+		.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, name),
+		.host = sample_add_string(sample, "node01"),
+		.kind = REPORT_KIND_KERNEL,
+		.count = 1,
+		.ns = ns,
+	};
+}
+
 uint32_t sample_leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, const char *name)
 {
 	static const char *const kinds[] = {"Kernel", "Memcpy",   "Memset", "Graph",

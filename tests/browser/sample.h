@@ -33,6 +33,9 @@ uint32_t sample_leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, con
 
 uint32_t sample_append_node(struct sample *sample, uint32_t parent, uint32_t name);
 void sample_add_leaf(struct sample *sample, struct report_leaf leaf); /* and its totals */
+
+/* A kernel of GPU 0 on node01 that ran once, below main(). It is not added yet. */
+struct report_leaf sample_kernel_leaf(struct sample *sample, const char *name, uint64_t ns);
 void sample_add_process(struct sample *sample, const char *host, const char *command, uint32_t pid,
 			int32_t rank, int unclean);
 void sample_add_notice(struct sample *sample, const char *text, uint32_t nr_processes);

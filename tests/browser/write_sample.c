@@ -372,16 +372,12 @@ static void fill_diff(struct sample *sample)
 		.before = before, .label_before = "median of 7 ranks", .label_after = "rank 5"};
 
 	sample->tree.title = "a difference";
-	for (uint32_t i = 0; i < 3; i++)
-		sample_add_leaf(
-			sample,
-			(struct report_leaf){
-				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
-				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, names[i]),
-				.host = sample_add_string(sample, "node01"),
-				.rank = 5,
-				.count = 1,
-				.ns = after[i]});
+	for (uint32_t i = 0; i < 3; i++) {
+		struct report_leaf leaf = sample_kernel_leaf(sample, names[i], after[i]);
+
+		leaf.rank = 5;
+		sample_add_leaf(sample, leaf);
+	}
 	sample->tree.matched = 3;
 	diff.tree.nr_leaves = sample->tree.nr_leaves;
 	sample->options.diff = &diff;
@@ -394,17 +390,13 @@ static void fill_steps(struct sample *sample)
 
 	sample->tree.title = "an inference server";
 	sample->tree.steps = true;
-	for (uint32_t i = 0; i < 4; i++)
-		sample_add_leaf(
-			sample,
-			(struct report_leaf){
-				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
-				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, "gemm"),
-				.host = sample_add_string(sample, "node01"),
-				.step = sample_add_string(sample, steps[i % 2]),
-				.tid = i,
-				.count = 1,
-				.ns = 1000 * (1 + i)});
+	for (uint32_t i = 0; i < 4; i++) {
+		struct report_leaf leaf = sample_kernel_leaf(sample, "gemm", 1000 * (1 + i));
+
+		leaf.step = sample_add_string(sample, steps[i % 2]);
+		leaf.tid = i;
+		sample_add_leaf(sample, leaf);
+	}
 	sample->tree.matched = 4;
 }
 
@@ -476,15 +468,7 @@ static void fill_classes(struct sample *sample)
 	    kernel_class_add("attention", "solver", &error) < 0)
 		abort();
 	for (uint32_t i = 0; i < 4; i++)
-		sample_add_leaf(
-			sample,
-			(struct report_leaf){
-				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
-				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, names[i]),
-				.host = sample_add_string(sample, "node01"),
-				.kind = REPORT_KIND_KERNEL,
-				.count = 1,
-				.ns = 1000 * (i + 1)});
+		sample_add_leaf(sample, sample_kernel_leaf(sample, names[i], 1000 * (i + 1)));
 	sample->tree.matched = 4;
 }
 
@@ -492,17 +476,13 @@ static void fill_classes(struct sample *sample)
 static void fill_huge(struct sample *sample)
 {
 	sample->tree.title = "huge numbers";
-	for (uint32_t i = 0; i < 3; i++)
-		sample_add_leaf(
-			sample,
-			(struct report_leaf){
-				.node = sample_add_node(sample, REPORT_NODE_ROOT, "main"),
-				.name = sample_leaf_name(sample, 0, REPORT_KIND_KERNEL, "k"),
-				.host = sample_add_string(sample, "node01"),
-				.tid = i,
-				.count = 1,
-				.ns = (UINT64_C(1) << 61) + 1,
-				.bytes = UINT64_MAX / 4});
+	for (uint32_t i = 0; i < 3; i++) {
+		struct report_leaf leaf = sample_kernel_leaf(sample, "k", (UINT64_C(1) << 61) + 1);
+
+		leaf.tid = i;
+		leaf.bytes = UINT64_MAX / 4;
+		sample_add_leaf(sample, leaf);
+	}
 	sample->tree.matched = 3;
 }
 

@@ -184,16 +184,32 @@ static int fill(struct database *database, const struct profile_slice *slice,
 	return error;
 }
 
-/* Whether launches or their work may lie further away than was read. */
-static bool lacks_some(const struct profile_slice *slice, const struct timeline_events *events)
+/* Whether GPU work of the time has no launch here. Waits may have none. */
+static bool lacks_launches(const struct profile_slice *slice, const struct timeline_events *events)
 {
-	bool *have_work = slice->by_launch ? calloc(events->nr_launches + 1ull, 1) : NULL;
-	bool lacks = !slice->by_launch && events->nr_launchless;
+	for (uint32_t i = 0; i < events->nr_work; i++) {
+		const struct timeline_work *work = &events->work[i];
 
-	for (uint32_t i = 0; have_work && i < events->nr_work; i++)
+		if (work->launch == TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC &&
+		    work->start_ns >= slice->request->from_ns &&
+		    work->start_ns < slice->request->to_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a launch of the time has no GPU work here. 1; 0; -ENOMEM. */
+static int lacks_work(const struct profile_slice *slice, const struct timeline_events *events)
+{
+	bool *have_work = calloc(events->nr_launches + 1ull, sizeof(*have_work));
+	bool lacks = false;
+
+	if (!have_work)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < events->nr_work; i++)
 		if (events->work[i].launch != TIMELINE_SOURCE_NONE)
 			have_work[events->work[i].launch] = true;
-	for (uint32_t i = 0; have_work && i < events->nr_launches && !lacks; i++)
+	for (uint32_t i = 0; i < events->nr_launches && !lacks; i++)
 		lacks = !have_work[i] && !(events->launches[i].flags & RECORD_LAUNCH_HOST) &&
 			events->launches[i].time_ns < slice->request->to_ns;
 	free(have_work);
@@ -219,8 +235,12 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 		const bool is_all = slice->by_launch ? request.to_ns > slice->last_ns
 						     : request.from_ns <= slice->first_ns;
 
-		if (error || is_all || !lacks_some(slice, events))
+		if (error || is_all)
 			return error;
+		int lacks = slice->by_launch ? lacks_work(slice, events)
+					     : lacks_launches(slice, events);
+		if (lacks <= 0)
+			return lacks;
 		timeline_events_fini(events);
 	}
 }
