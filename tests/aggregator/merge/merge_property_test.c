@@ -1,4 +1,6 @@
-/* Merging is associative, commutative and idempotent, and exact: however a run is split, its reports are the same. */
+/* Merging is associative, commutative and idempotent, and exact: however a run is split, its reports are the same.
+ *
+ *     merge_property_test [FIRST COUNT]    # so many splits, from this one on: each has a seed of its own */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,8 @@
 #include "merge_fixture.h"
 
 #define PARTS_MAX 8u
+
+static unsigned long first_split, nr_splits = 12;
 
 struct parts {
 	char *paths[3 * PARTS_MAX]; /* owns */
@@ -39,7 +43,8 @@ static void remove_parts(struct parts *parts)
 /* Each agent goes to a random store. Some stores come with a copy of what they were in the middle. */
 static void split(struct parts *parts, uint64_t *seed)
 {
-	uint32_t nr_stores = 1 + merge_fixture_random(seed, MERGE_FIXTURE_AGENTS), sets[PARTS_MAX] = {0};
+	uint32_t nr_stores = 1 + merge_fixture_random(seed, MERGE_FIXTURE_AGENTS),
+		 sets[PARTS_MAX] = {0};
 
 	for (uint32_t agent = 0; agent < MERGE_FIXTURE_AGENTS; agent++)
 		sets[merge_fixture_random(seed, nr_stores)] |= 1u << agent;
@@ -114,7 +119,6 @@ static void the_same_parts_give_the_same_profile_in_every_order(void **state)
 
 static void all_splits_of_a_run_give_the_same_reports(void **state)
 {
-	const uint32_t rounds = getenv("FLAMEGRID_NIGHTLY") ? 10000 : 12;
 	char *whole = merge_fixture_path("whole"), *merged = merge_fixture_path("merged");
 
 	(void)state;
@@ -126,7 +130,7 @@ static void all_splits_of_a_run_give_the_same_reports(void **state)
 	assert_non_null(strstr(expected, "[waits for rank 11]"));
 	assert_non_null(strstr(expected, "[moves data]"));
 	assert_non_null(strstr(expected, "[not split]"));
-	for (uint64_t round = 0; round < rounds; round++) {
+	for (uint64_t round = first_split; round < first_split + nr_splits; round++) {
 		uint64_t seed = 7919 * round + 3;
 		struct parts parts = {.count = 0};
 
@@ -145,12 +149,18 @@ static void all_splits_of_a_run_give_the_same_reports(void **state)
 	free(merged);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_parts_give_the_same_profile_in_every_order),
 		cmocka_unit_test(all_splits_of_a_run_give_the_same_reports),
 	};
 
+	if (getenv("FLAMEGRID_NIGHTLY"))
+		nr_splits = 10000;
+	if (argc == 3) {
+		first_split = strtoul(argv[1], NULL, 10);
+		nr_splits = strtoul(argv[2], NULL, 10);
+	}
 	return cmocka_run_group_tests(tests, merge_fixture_set_up, merge_fixture_tear_down);
 }
