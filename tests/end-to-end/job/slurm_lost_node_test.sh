@@ -1,32 +1,34 @@
 #!/usr/bin/env bash
-# The nodes of a step of a real Slurm keep profiles of their own, in two blocks with an aggregator each. Then Slurm loses
+# The nodes of a step of a real Slurm keep profiles of their own, in blocks of two with an aggregator each. Then Slurm loses
 # the node of rank 0 in the middle of a step that goes on without it: the job has one profile at its end, with all of the
 # other nodes. Needs root.
 . "$(dirname "$0")/../support/harness.sh"
 . "$(dirname "$0")/../support/slurm_harness.sh"
 at_end() { slurm_end; }
+slurm_nodes=${FLAMEGRID_SLURM_NODES:-4} # an even number
+others=$(seq 2 $((2 * slurm_nodes - 1))) # the ranks that are not on the first node
 slurm_ranks
 slurm_start
 cd "$scratch" || exit 1
 mkfifo up go
 exec 8<>up 9<>go
 
-srun -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node --fan-in 2 -o whole -- sh rank.sh $work --launches 300 >out 2>err
+srun -N$slurm_nodes --ntasks-per-node=2 sh profiled.sh --aggregate node --fan-in 2 -o whole -- sh rank.sh $work --launches 300 >out 2>err
 same "status" $? 0
 says_well "all have come" err whole
-same "ns" "$(total_ns whole)" "$(truth_sum valid_ns truth.?)"
-rm truth.?
+same "ns" "$(total_ns whole)" "$(truth_sum valid_ns truth.*)"
+rm truth.*
 
-srun --no-kill -N4 --ntasks-per-node=2 sh profiled.sh --aggregate node --fan-in 2 -o prof -- sh rank.sh sh -c \
+srun --no-kill -N$slurm_nodes --ntasks-per-node=2 sh profiled.sh --aggregate node --fan-in 2 -o prof -- sh rank.sh sh -c \
 	"FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.begin $work --launches 300; echo >>up; read -r _ <go; exec $work --launches 100" \
 	>out 2>err &
 job=$!
-for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
+for r in 0 1 $others; do read -r _ <&8; done
 # The first rounds of all nodes have come.
-hosts_seen() { "$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | paste -sd' '; }
-until [ "$(hosts_seen)" = "n1 n2 n3 n4" ]; do :; done
-same "files of blocks" "$(ls | grep -c '^prof\..*-1\.rendezvous$')" 1
-same "parts" "$(ls prof | grep -c '^profile.db.part-[0-9a-f]*$')" 1
+hosts_seen() { "$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | grep -c '^n[0-9]*$'; }
+until [ "$(hosts_seen)" = $slurm_nodes ]; do :; done
+same "files of further blocks" "$(ls | grep -c '^prof\..*-[1-9][0-9]*\.rendezvous$')" $((slurm_nodes / 2 - 1))
+same "their parts" "$(ls prof | grep -c '^profile.db.part-[0-9a-f]*$')" $((slurm_nodes / 2 - 1))
 
 # All of the node dies: Slurm's daemon, what serves the step there, the tasks, the agent and the aggregator.
 of_n1() { # the pids; other tests may have a Slurm with a node of that name
@@ -39,12 +41,12 @@ of_n1() { # the pids; other tests may have a Slurm with a node of that name
 check "n1 dies" kill -KILL $(of_n1)
 until grep -q "this node starts another" err; do :; done
 ok "another node starts an aggregator"
-for r in 2 3 4 5 6 7; do echo >&9; done
+for r in $others; do echo >&9; done
 until [ -s prof/flame.html ] && [ ! -e prof/profile.open ]; do :; done
 ok "it writes the profile"
 kill $job
 wait $job
-for r in 2 3 4 5 6 7; do
+for r in $others; do
 	rank_ns prof $r >sum
 	same "rank $r: ns" "$(cat sum)" "$(truth_sum valid_ns truth.$r truth.$r.begin)"
 done

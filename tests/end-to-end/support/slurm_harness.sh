@@ -1,6 +1,8 @@
 # A Slurm of its own on this machine: munge, a controller, four nodes; sourced after harness.sh. Needs root, as slurmd does.
+# Tests that say so take another number of nodes from FLAMEGRID_SLURM_NODES; above nine their ports may be another test's.
 . "${BASH_SOURCE[0]%/*}/munge_harness.sh"
 slurm=$scratch/slurm
+slurm_nodes=4
 slurm_pids=
 
 # Waits for an event in a growing file, with what it is named after in case that the daemon dies.
@@ -49,7 +51,7 @@ slurm_start() {
 		KillWait=5
 		SlurmdTimeout=60
 		MailProg=/bin/true
-		NodeName=n[1-4] NodeAddr=127.0.0.1 NodeHostname=$host Port=[$((base + 1))-$((base + 4))] CPUs=8 State=UNKNOWN
+		NodeName=n[1-$slurm_nodes] NodeAddr=127.0.0.1 NodeHostname=$host Port=[$((base + 1))-$((base + slurm_nodes))] CPUs=8 State=UNKNOWN
 		PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=FORCE:8 State=UP
 	TEXT
 	printf '%s\n' "${slurm_lines:-}" >>"$slurm/slurm.conf" # a test's own
@@ -57,7 +59,7 @@ slurm_start() {
 	slurmctld -D -i >"$slurm/controller.out" 2>&1 &
 	slurm_pids="$slurm_pids $!"
 	slurm_await "$slurm/controller.log" 'Running as primary controller' $! || cat "$slurm/controller.log" "$slurm/controller.out"
-	for node in n1 n2 n3 n4; do
+	for node in $(seq -f n%.0f $slurm_nodes); do
 		mkdir -p "$slurm/spool.$node"
 		FLAMEGRID_TEST_NODE=$node slurmd -D -N $node >"$slurm/node.$node.out" 2>&1 &
 		slurm_pids="$slurm_pids $!"
@@ -71,7 +73,7 @@ slurm_ranks() {
 
 	export XDG_RUNTIME_DIR=$scratch/runtime
 	mkdir -m 700 "$XDG_RUNTIME_DIR"
-	for node in 1 2 3 4; do
+	for node in $(seq $slurm_nodes); do
 		FAKE_CUDA_HOST_SEED=$node FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.n$node"
 	done
 	cat >"$scratch/rank.sh" <<-'TEXT'
