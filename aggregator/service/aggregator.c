@@ -548,6 +548,7 @@ int aggregator_run(struct aggregator *aggregator)
 
 	aggregator->began_ns = clock_now_ns();
 	profile_set_publish(profiles, aggregator->began_ns);
+	store_sync(profiles->own.store); /* while nothing waits; a commit tries again */
 	while (!error && !stopping(aggregator)) {
 		exporter_step(aggregator->exporter, clock_now_ns());
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,

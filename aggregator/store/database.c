@@ -212,6 +212,11 @@ int database_add_checksum(struct database *database)
 		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, checksum, NULL, NULL));
 }
 
+void database_wait(struct database *database, bool waits)
+{
+	sqlite3_busy_timeout(database->handle, waits ? BUSY_TIMEOUT_MS : 0);
+}
+
 int database_execute(struct database *database, const char *sql)
 {
 	database->error[0] = '\0';

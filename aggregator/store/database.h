@@ -27,6 +27,9 @@ bool database_has_moved(struct database *database);
 /* Adds the SQL function checksum(value, …): 32 bits of all its values and their types. */
 int database_add_checksum(struct database *database);
 
+/* Whether statements wait for locks of other processes, two seconds at most, as they do from the beginning. */
+void database_wait(struct database *database, bool waits);
+
 /* Executes one or more statements, and ignores their results. */
 int database_execute(struct database *database, const char *sql);
 

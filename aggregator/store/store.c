@@ -36,8 +36,9 @@ struct store {
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
 	bool exclusive, compact, totals_as_blocks;
 	uint64_t bytes_max;
-	bool recovers; /* for a reader: it has the lock, but is no writer */
-	dev_t device;  /* of the file that was opened first */
+	bool recovers;    /* for a reader: it has the lock, but is no writer */
+	bool is_unsynced; /* it was made, and a loss of power may leave nothing of it */
+	dev_t device;     /* of the file that was opened first */
 	ino_t inode;
 };
 
@@ -100,16 +101,20 @@ static int take_lock(struct store *store, const char *path, char **error)
 /* synchronous=FULL: what was acknowledged survives a loss of power, too. The price is one fsync a commit. A busy
  * commit changes thousands of pages: each should be read once (cache_size, KiB), and written to the file once for
  * several commits (wal_autocheckpoint, pages). Some distributions build SQLite so that it writes zeros over all that is
- * deleted: each whole commit would read and write the pages of all stored messages once more. */
+ * deleted: each whole commit would read and write the pages of all stored messages once more.
+ *
+ * A job waits until its store is made. On a slow disk that would take seconds, so a new store is synced later
+ * (store_sync()). */
 static int configure(struct store *store)
 {
-	int error = 0;
+	int error =
+		database_execute(store->database, store->is_unsynced ? "PRAGMA synchronous = OFF"
+								     : "PRAGMA synchronous = FULL");
 
-	if (store->exclusive)
+	if (!error && store->exclusive)
 		error = database_execute(store->database, "PRAGMA locking_mode = EXCLUSIVE");
 	if (!error)
 		error = database_execute(store->database, "PRAGMA journal_mode = WAL;"
-							  "PRAGMA synchronous = FULL;"
 							  "PRAGMA cache_size = -32768;"
 							  "PRAGMA wal_autocheckpoint = 4096;"
 							  "PRAGMA secure_delete = OFF");
@@ -158,6 +163,7 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 
 	if (status && !is_new)
 		return status;
+	store->is_unsynced = is_new && store->lock_fd >= 0;
 	status = configure(store);
 	if (!status && is_new)
 		status = store_schema_create(store->database);
@@ -169,12 +175,32 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
 	if (!status && !store->recovers)
 		status = store_life_full(store->database, 0, 0, 0);
+	if (!status && is_new)
+		status = database_execute(store->database, "PRAGMA synchronous = FULL");
 	if (!status)
 		status = store_writer_create(store->database, store->totals_as_blocks,
 					     &store->writer);
 	return status ? error_text_set(error, status, "%s: %s", path,
 				       database_error(store->database))
 		      : 0;
+}
+
+/* Moves the log into the file and deletes it. It is refused while somebody reads, which costs nothing but two companion
+ * files. Once the file has all and is synced, SQLite would sync five times more for a change of the file's head. */
+static void end_log(struct store *store)
+{
+	int64_t is_busy = 1;
+
+	database_wait(store->database, false);
+	int error =
+		database_query_number(store->database, "PRAGMA wal_checkpoint(TRUNCATE)", &is_busy);
+	database_wait(store->database, true);
+	const bool is_synced = !error && !is_busy && store->lock_fd >= 0 &&
+			       !database_execute(store->database, "PRAGMA synchronous = OFF");
+
+	database_execute(store->database, "PRAGMA journal_mode = DELETE");
+	if (is_synced)
+		fsync(store->lock_fd); /* without it the log may be back, and has what the file has */
 }
 
 /* What is open of it. Without a writer the store was never accepted: it is left as it is. */
@@ -184,10 +210,8 @@ static void close_files(struct store *store, bool compact)
 	int compacted = -EAGAIN;
 
 	store_writer_destroy(store->writer);
-	/* Moves the log into the file and deletes it; refused while somebody reads, which costs
-	 * nothing but two companion files. */
 	if (accepted)
-		database_execute(store->database, "PRAGMA journal_mode = DELETE");
+		end_log(store);
 	if (accepted && compact)
 		compacted = store_compact_write(store->database, store->path,
 						clock_now_ns() + STORE_COMPACT_MS * NS_PER_MS);
@@ -339,10 +363,21 @@ int store_load(struct store *store, struct collection *collection)
 	return has_messages ? store_commit(store, collection) : 0;
 }
 
+/* SQLite syncs the folder with the first sync of the log. */
+int store_sync(struct store *store)
+{
+	if (store->is_unsynced && fsync(store->lock_fd) < 0)
+		return -errno;
+	store->is_unsynced = false;
+	return 0;
+}
+
 static int commit(struct store *store, const struct collection *collection, bool messages_alone)
 {
 	int error = store_rests(store) ? wake(store) : 0;
 
+	if (!error)
+		error = store_sync(store);
 	if (!error)
 		error = store_writer_commit(store->writer, collection, messages_alone);
 	return !error && store_has_moved(store) ? -ESTALE : error;

@@ -56,6 +56,9 @@ int store_timeline_id(struct store *store, uint8_t id[static STORE_TIMELINE_ID])
  * -EPROTO: damaged; -EIO; -ENOMEM; or an error of the commit. store_error() describes the error. */
 int store_load(struct store *store, struct collection *collection);
 
+/* Syncs the file of a store that was made, unless it is done; the first commit does so, too. 0 or -errno. */
+int store_sync(struct store *store);
+
 /* Writes all changes since the last commit in one transaction, with the received_seq of every session as its
  * durable_seq. On success the collection is marked as saved. 0; -ENOSPC, -EIO, …: nothing was written, and the caller
  * may try again; -ESTALE: store_has_moved(), so nothing may be acknowledged. */
