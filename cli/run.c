@@ -139,6 +139,7 @@ static bool folds_on_nodes(const struct run *run)
 static int start_ranks(struct run *run)
 {
 	char *symbol_cache = symbol_cache_directory(run->options.symbol_cache);
+	const bool folds = folds_on_nodes(run);
 	const struct step_run_options options = {
 		.output_path = run->output_path,
 		.interface = run->options.interface,
@@ -151,7 +152,8 @@ static int start_ranks(struct run *run)
 		.timeline = run->options.timeline,
 		.task = run->options.task,
 		.strict = run->options.strict,
-		.folds_on_nodes = folds_on_nodes(run),
+		.folds_on_nodes = folds,
+		.asks = !folds && run_options_ask(&run->options),
 		.fan_in = run->options.fan_in ? run->options.fan_in : NODE_BLOCK_NODES,
 		.spool = run->options.spool,
 		.agent = {.node_name = run->options.node_name,

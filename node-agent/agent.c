@@ -100,6 +100,12 @@ int agent_connect(struct agent *agent, const char *endpoint, const struct key_se
 	return 0;
 }
 
+void agent_fold(struct agent *agent)
+{
+	agent_exchange_fold(&agent->exchange);
+	event_loop_wake(agent->loop);
+}
+
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what)
 {
 	int r = agent_exchange_watch(&agent->exchange, pid, what);
@@ -170,6 +176,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	if (r)
 		return r;
 	publisher.hello = hello.hello;
+	publisher.hello.offers = options->offers;
 	if (options->job)
 		publisher.hello.job = *options->job;
 	memcpy(agent->epoch, publisher.hello.epoch, sizeof(agent->epoch));

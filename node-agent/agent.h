@@ -42,6 +42,7 @@ struct agent_options {
 	/* no line on stderr when the aggregator cannot be reached or refuses our keys: the caller reads that from the
 	 * status and says it */
 	bool leaves_words;
+	bool offers; /* message_hello.offers; agent_status() tells what became of it, and agent_fold() ends it */
 	bool may_restart; /* with an endpoint: guests keep their rings for the next agent */
 	/* The agent of `flamegrid attach`: guests ran before it and will run after it. The profile lacks what they
 	 * counted before. */
@@ -73,6 +74,10 @@ void agent_stop(struct agent *agent);
 /* Gives the aggregator's endpoint and keys (NULL: none) to an agent that was created without an endpoint. Any thread,
  * also while the loop runs. 0 or -ENOMEM. */
 int agent_connect(struct agent *agent, const char *endpoint, const struct key_set *keys);
+
+/* As publisher_fold(): agent_status() then tells another way than EVENT_WAY_ASKS. Any thread, also while the loop runs.
+ */
+void agent_fold(struct agent *agent);
 
 struct record_ring_command;
 

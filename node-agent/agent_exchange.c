@@ -32,6 +32,21 @@ void agent_exchange_command(struct agent_exchange *exchange,
 	pthread_mutex_unlock(&exchange->lock);
 }
 
+void agent_exchange_fold(struct agent_exchange *exchange)
+{
+	pthread_mutex_lock(&exchange->lock);
+	exchange->folds = true;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
+bool agent_exchange_folds(struct agent_exchange *exchange)
+{
+	pthread_mutex_lock(&exchange->lock);
+	bool folds = exchange->folds;
+	pthread_mutex_unlock(&exchange->lock);
+	return folds;
+}
+
 void agent_exchange_ranks_ended(struct agent_exchange *exchange, uint64_t ended_ns)
 {
 	pthread_mutex_lock(&exchange->lock);

@@ -17,9 +17,9 @@
 
 struct agent_exchange {
 	pthread_mutex_t lock; /* all below */
-	bool stop, has_command;
+	bool stop, has_command, folds;
 	struct record_ring_command command; /* the newest; the loop has not taken it yet */
-	char *endpoint;                     /* the newest; the loop has not taken it yet; owns; NULL: none */
+	char *endpoint; /* the newest; the loop has not taken it yet; owns; NULL: none */
 	struct key_set keys;
 	bool has_keys;
 	struct agent_exchange_watch {
@@ -46,6 +46,8 @@ void agent_exchange_command(struct agent_exchange *exchange,
 			    const struct record_ring_command *command);
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status);
 
+void agent_exchange_fold(struct agent_exchange *exchange);
+
 void agent_exchange_ranks_ended(struct agent_exchange *exchange, uint64_t ended_ns);
 
 void agent_exchange_link_behind(struct agent_exchange *exchange, uint64_t count, uint64_t most_ns);
@@ -61,6 +63,9 @@ void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
  */
 char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_set *keys,
 				   bool *has_keys);
+
+/* For the loop: whether agent_exchange_fold() was called. */
+bool agent_exchange_folds(struct agent_exchange *exchange);
 
 /* 0; -EAGAIN: there is no room for more at the moment. */
 int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, enum bpf_source_watch what);

@@ -81,6 +81,8 @@ static bool take_wishes(struct agent *agent)
 	if (agent_exchange_take(&agent->exchange, &command, &stop, &ended_ns))
 		guest_control_command(agent->control, &command);
 	publisher_ranks_ended(agent->publisher, ended_ns);
+	if (agent_exchange_folds(&agent->exchange))
+		publisher_fold(agent->publisher);
 	return stop;
 }
 
@@ -148,6 +150,7 @@ static void publish_status(struct agent *agent, uint64_t now_ns)
 	memcpy(status.lost, agent->lost, sizeof(status.lost));
 	status.welcomed = publisher_welcomed(agent->publisher, &status.profile);
 	process_table_counts(agent->processes, &status.launches, &status.records);
+	status.way = publisher_way(agent->publisher);
 	status.samples = bpf_source_samples(agent->bpf);
 	agent_exchange_publish(&agent->exchange, &status);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "node-agent/publish/event_way.h"
 #include "proto/ledger.h"
 
 #define AGENT_STOP_ALL (-2) /* in place of a rank, for agent_stopped() */
@@ -28,6 +29,7 @@ struct agent_status {
 	bool reached;          /* the aggregator's endpoint has accepted a connection before */
 	bool connected;        /* welcomed, and the connection holds */
 	bool welcomed;         /* the aggregator has welcomed this agent */
+	enum event_way way;    /* of publisher_way() */
 	uint64_t key_refusals; /* connections that failed because the keys do not fit */
 	bool has_problem; /* the aggregator does not accept us for now, and a line has said why */
 	/* the place of the job's profile, as the aggregator's WELCOME said; "": it said none. Borrowed until

@@ -163,6 +163,7 @@ set(FLAMEGRID_SLOW_TESTS
   lost_node_rounds_test 40
   node_profiles_test 24
   node_timelines_test 42
+  node_way_test 13
   ranks_test 21
   restarted_agent_test 11
   rights_test 6

@@ -551,6 +551,7 @@ int aggregator_run(struct aggregator *aggregator)
 	store_sync(profiles->own.store); /* while nothing waits; a commit tries again */
 	while (!error && !stopping(aggregator)) {
 		exporter_step(aggregator->exporter, clock_now_ns());
+		raw_budget_look(&aggregator->hellos.budget, clock_now_ns(), clock_thread_ns());
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
 				      wait_ms(aggregator, clock_now_ns()));
 		if (!error)

@@ -102,6 +102,32 @@ static int greet(struct hello_service *service, struct peer *peer, struct open_p
 	return error;
 }
 
+/* Returns whether the node of an agent is to fold its events itself, as it has offered. A known agent sends. */
+static bool is_to_fold(const struct hello_service *service, const struct open_profile *profile,
+		       const struct message_hello *hello)
+{
+	const bool is_behind = profile->slowness.is_on || profile->schedule.failed;
+	uint64_t nr_agents;
+
+	if (!hello->offers || hello->folds || !profile->nodes ||
+	    collection_find_session(profile->collection, hello->epoch))
+		return false;
+	collection_heard(profile->collection, 0, &nr_agents);
+	return !raw_budget_has_room(&service->budget, nr_agents, is_behind);
+}
+
+/* Such an agent comes no more, and has no session: its node's link comes in its place. */
+static void welcome_folder(const struct hello_service *service, struct peer *peer,
+			   const struct message_hello *hello, struct message *welcome)
+{
+	if (!peer->session)
+		peer->profile = NULL;
+	welcome->welcome.folds = true;
+	receiver_send(service->profiles->receiver, peer, welcome);
+	log_debug("node %.*s is to fold its events itself", (int)hello->node.size,
+		  hello->node.data);
+}
+
 static int welcome_peer(struct hello_service *service, struct peer *peer,
 			struct open_profile *profile, const struct message_hello *hello,
 			bool was_tried, struct message *welcome)
@@ -186,6 +212,10 @@ int hello_service_answer(struct hello_service *service, struct peer *peer,
 	if (hello->folds && !profile->nodes) {
 		receiver_refuse(service->profiles->receiver, peer, REFUSE_UNDEFINED,
 				"this aggregator takes no profiles that nodes fold");
+		return 0;
+	}
+	if (!hello->asks && is_to_fold(service, profile, hello)) {
+		welcome_folder(service, peer, hello, &message);
 		return 0;
 	}
 	return hello->asks ? answer_question(service, peer, profile, hello, was_tried, &message)

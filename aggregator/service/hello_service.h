@@ -6,12 +6,14 @@
 #include "connection_notices.h"
 #include "profile_set.h"
 
+#include "aggregator/core/raw_budget.h"
 #include "proto/batch/message.h"
 
 struct hello_service {
 	struct profile_set *profiles; /* borrowed */
 	struct connection_notices notices;
-	uint64_t agents; /* epochs of agents ever welcomed */
+	uint64_t agents;          /* epochs of agents ever welcomed */
+	struct raw_budget budget; /* of the aggregator's thread */
 };
 
 /* Finds the profile of the job that the agent names, and makes it if it is new. The peer's frames go there from now on.

@@ -51,12 +51,10 @@ void node_aggregator_stand_by(struct node_aggregator *aggregator,
 			    strerror(-r));
 }
 
-void node_aggregator_begin(struct node_aggregator *aggregator, struct agent *agent,
-			   struct node_profile *profile)
+void node_aggregator_begin(struct node_aggregator *aggregator, struct node_way *way)
 {
-	aggregator->agent = agent;
-	aggregator->profile = profile;
-	if (!profile)
+	aggregator->way = way;
+	if (!way->profile)
 		aggregator->step.block = 0;
 }
 
@@ -73,8 +71,8 @@ static uint64_t lost_ns(const struct node_aggregator *aggregator)
 {
 	if (aggregator->block_since_ns)
 		return aggregator->block_since_ns;
-	return aggregator->profile ? node_profile_lost_ns(aggregator->profile)
-				   : aggregator->agent_lost_ns;
+	return aggregator->way->profile ? node_profile_lost_ns(aggregator->way->profile)
+					: aggregator->agent_lost_ns;
 }
 
 /* Looks whether the agent has its connection. */
@@ -82,9 +80,9 @@ static void look_at_agent(struct node_aggregator *aggregator)
 {
 	struct agent_status status;
 
-	if (!aggregator->agent_follows || aggregator->profile)
+	if (!aggregator->agent_follows || aggregator->way->profile)
 		return;
-	agent_status(aggregator->agent, &status);
+	agent_status(aggregator->way->agent, &status);
 	if (status.connected)
 		aggregator->agent_lost_ns = 0;
 	else if (!aggregator->agent_lost_ns)
@@ -115,8 +113,7 @@ static void take(struct node_aggregator *aggregator, const char *endpoint,
 		 const struct key_set *keys)
 {
 	aggregator->block_since_ns = 0;
-	if (aggregator->profile ? node_profile_connect(aggregator->profile, endpoint, keys)
-				: agent_connect(aggregator->agent, endpoint, keys))
+	if (node_way_connect(aggregator->way, endpoint, keys))
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
@@ -207,7 +204,7 @@ int node_aggregator_wait_ms(const struct node_aggregator *aggregator)
 {
 	const int search_ms = rendezvous_search_wait_ms(&aggregator->job);
 
-	if (search_ms >= 0 || (!aggregator->profile && !aggregator->agent_follows))
+	if (search_ms >= 0 || (!aggregator->way->profile && !aggregator->agent_follows))
 		return search_ms;
 	return (int)((aggregator->block_since_ns ? BLOCK_NS : LOST_NS) / NS_PER_MS);
 }
@@ -242,13 +239,13 @@ static bool has_unstored(const struct node_aggregator *aggregator)
 {
 	struct agent_status status;
 
-	agent_status(aggregator->agent, &status);
+	agent_status(aggregator->way->agent, &status);
 	return !status.connected || status.acked_seq < status.sent_seq;
 }
 
 static bool may_follow(const struct node_aggregator *aggregator)
 {
-	return aggregator->agent_follows && !aggregator->profile && aggregator->job.found;
+	return aggregator->agent_follows && !aggregator->way->profile && aggregator->job.found;
 }
 
 bool node_aggregator_take_successor(struct node_aggregator *aggregator)
@@ -295,10 +292,10 @@ uint32_t node_aggregator_follow(struct node_aggregator *aggregator, uint64_t sin
 	const char *endpoint;
 	const struct key_set *keys;
 
-	if (aggregator->profile)
+	if (aggregator->way->profile)
 		await_job(aggregator,
 			  since_ns + (budget.limit_ms - END_BUDGET_ROUND_MS) * (uint64_t)NS_PER_MS);
-	if (!aggregator->profile || !aggregator->job.found)
+	if (!aggregator->way->profile || !aggregator->job.found)
 		return 0;
 	const uint64_t now_ns = clock_now_ns();
 	/* A third of the time to connect is for each of the three that may be asked. */
@@ -325,10 +322,10 @@ void node_aggregator_add_timeline(struct node_aggregator *aggregator, struct end
 	char directory[PATH_MAX];
 	bool is_marked;
 
-	if (!aggregator->profile)
+	if (!aggregator->way->profile)
 		return;
 	const char *found = node_aggregator_directory(aggregator, directory, &is_marked);
-	node_profile_add_timeline(aggregator->profile, found, is_marked);
+	node_profile_add_timeline(aggregator->way->profile, found, is_marked);
 	const uint64_t now_ns = clock_now_ns();
 	if (now_ns < began_ns + END_BUDGET_MS * (uint64_t)NS_PER_MS)
 		return;

@@ -10,10 +10,8 @@
 
 #include "end_budget.h"
 #include "job_standby.h"
-#include "node_profile.h"
+#include "node_way.h"
 #include "rendezvous_search.h"
-
-#include "node-agent/agent.h"
 
 /* Without an aggregator of its block for so long, a node takes the job's. */
 #define NODE_AGGREGATOR_BLOCK_NS 10000000000u
@@ -35,9 +33,7 @@ struct node_aggregator {
 	uint64_t
 		look_ns; /* time of the next look for another aggregator, while this node's is lost */
 	struct job_standby standby;
-	struct agent
-		*agent; /* borrowed, as the next; it gets the aggregator if there is no profile */
-	struct node_profile *profile; /* NULL: none */
+	struct node_way *way; /* borrowed; gets the aggregator */
 	/* The agent follows a successor, which goes on with the store of the lost aggregator. */
 	bool agent_follows;
 	uint64_t agent_lost_ns; /* since when it has no connection; 0: it has one */
@@ -53,9 +49,8 @@ int node_aggregator_init(struct node_aggregator *aggregator,
 void node_aggregator_stand_by(struct node_aggregator *aggregator,
 			      const struct job_keeper_options *options);
 
-/* Gives who is to get the aggregator; borrowed until follow. */
-void node_aggregator_begin(struct node_aggregator *aggregator, struct agent *agent,
-			   struct node_profile *profile);
+/* Gives what is to get the aggregator; borrowed until follow. */
+void node_aggregator_begin(struct node_aggregator *aggregator, struct node_way *way);
 
 /* Looks for the aggregator if it is time to, and for another one if it is lost. Call it after wait_ms. */
 void node_aggregator_look(struct node_aggregator *aggregator);

@@ -18,7 +18,7 @@
 #include "leftovers.h"
 #include "node_aggregator.h"
 #include "node_members.h"
-#include "node_profile.h"
+#include "node_way.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -46,8 +46,7 @@ struct node_keeper {
 	bool had_members, lost_member;
 	uint64_t nr_watches; /* watches requested so far */
 	struct agent *agent;
-	struct node_profile
-		*profile; /* the node's own; NULL: the job's aggregator takes all events */
+	struct node_way way;
 	pthread_t agent_thread;
 	atomic_int agent_result;
 	const struct site_aggregator *site; /* NULL: the rendezvous names the aggregator */
@@ -167,12 +166,10 @@ static void answer(struct member *member, enum node_keeper_word word)
 
 static void connect_to_site(void *context, const char *endpoint)
 {
-	const struct node_keeper *keeper = context;
+	struct node_keeper *keeper = context;
 
-	const struct key_set *keys = keeper->site->has_keys ? &keeper->site->keys : NULL;
-
-	if (keeper->profile ? node_profile_connect(keeper->profile, endpoint, keys)
-			    : agent_connect(keeper->agent, endpoint, keys))
+	if (node_way_connect(&keeper->way, endpoint,
+			     keeper->site->has_keys ? &keeper->site->keys : NULL))
 		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
@@ -189,7 +186,7 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
  */
 static bool was_refused(struct node_keeper *keeper, const struct agent_status *status)
 {
-	if (!keeper->site || keeper->profile || status->welcomed)
+	if (!keeper->site || keeper->way.profile || status->welcomed)
 		return false;
 	if (!keeper->site_failure_said)
 		log_warning("%s: the aggregator has refused this node, as said before: nothing of "
@@ -208,7 +205,7 @@ static bool is_late(const struct member *member, uint64_t ms)
 static bool has_site_failed(const struct node_keeper *keeper, const struct member *member,
 			    const struct agent_status *status)
 {
-	return keeper->site && !keeper->profile &&
+	return keeper->site && !keeper->way.profile &&
 	       ((!status->welcomed && status->key_refusals) || is_late(member, SITE_MS));
 }
 
@@ -216,10 +213,10 @@ static bool has_site_failed(const struct node_keeper *keeper, const struct membe
 static bool has_disk_failed(struct node_keeper *keeper, const struct member *member,
 			    const struct agent_status *status)
 {
-	if (!keeper->profile || !is_late(member, FULL_MS))
+	if (!keeper->way.profile || !is_late(member, FULL_MS))
 		return false;
 	if (!keeper->disk_failure_said)
-		keeper->disk_failure_said = node_profile_say_unstored(keeper->profile, status);
+		keeper->disk_failure_said = node_profile_say_unstored(keeper->way.profile, status);
 	return keeper->disk_failure_said;
 }
 
@@ -227,8 +224,8 @@ static bool has_disk_failed(struct node_keeper *keeper, const struct member *mem
 static bool find_place(const struct node_keeper *keeper, const struct agent_status *status,
 		       char place[static PROFILE_LINK_PLACE_MAX])
 {
-	if (keeper->profile)
-		return node_profile_place(keeper->profile, place);
+	if (keeper->way.profile)
+		return node_profile_place(keeper->way.profile, place);
 	snprintf(place, PROFILE_LINK_PLACE_MAX, "%s", status->profile ? status->profile : "");
 	return status->welcomed;
 }
@@ -240,7 +237,9 @@ static void answer_stored(const struct node_keeper *keeper, struct member *membe
 	char words[1 + NODE_KEEPER_PLACE_MAX], place[PROFILE_LINK_PLACE_MAX];
 
 	find_place(keeper, status, place);
-	const int size = snprintf(words, sizeof(words), "%c%s", NODE_KEEPER_STORED, place);
+	const int size =
+		snprintf(words, sizeof(words), "%c%s",
+			 keeper->way.profile ? NODE_KEEPER_KEPT : NODE_KEEPER_STORED, place);
 	(void)send(member->fd, words, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	member->state = MEMBER_ANSWERED;
 }
@@ -254,7 +253,7 @@ static bool is_stored(const struct node_keeper *keeper, const struct member *mem
 
 	return member->state == MEMBER_WAITS_FOR_ACK && status->acked_seq >= member->target &&
 	       (!keeper->site || find_place(keeper, status, place) ||
-		(keeper->profile && is_late(member, PLACE_MS)));
+		(keeper->way.profile && is_late(member, PLACE_MS)));
 }
 
 /* Returns whether a member still waits. */
@@ -292,6 +291,8 @@ static bool answer_members(struct node_keeper *keeper)
 			answer(member, NODE_KEEPER_SAID);
 		else
 			waits = true;
+		if (is_late(member, NODE_WAY_END_MS))
+			node_way_fold(&keeper->way);
 	}
 	return waits;
 }
@@ -319,10 +320,16 @@ static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
 /* Tells the job's aggregator whether ranks of this node still run. */
 static void tell_end(struct node_keeper *keeper, uint64_t ended_ns)
 {
-	if (keeper->profile)
-		node_profile_ranks_ended(keeper->profile, ended_ns);
+	if (keeper->way.profile)
+		node_profile_ranks_ended(keeper->way.profile, ended_ns);
 	else
 		agent_ranks_ended(keeper->agent, ended_ns);
+}
+
+/* Of two timeouts for poll(). */
+static int sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
 static void serve(struct node_keeper *keeper)
@@ -332,9 +339,9 @@ static void serve(struct node_keeper *keeper)
 	while (!keeper->had_members || node_members_staying(keeper->members, keeper->nr_members)) {
 		int timeout_ms = keeper->site ? -1 : node_aggregator_wait_ms(&keeper->aggregator);
 
-		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
-			timeout_ms = LOOK_MS;
-		wait_for_news(keeper, timeout_ms);
+		timeout_ms = sooner(timeout_ms, node_way_wait_ms(&keeper->way));
+		wait_for_news(keeper, waits ? sooner(timeout_ms, LOOK_MS) : timeout_ms);
+		node_way_look(&keeper->way);
 		if (!keeper->site)
 			node_aggregator_look(&keeper->aggregator);
 		accept_members(keeper);
@@ -375,12 +382,8 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	}
 	agent_rights_choose(&agent, true, &rights);
 	agent.rights = &rights;
-	if (options->profile &&
-	    node_profile_create(options->profile, &rights, &keeper->profile) == 0) {
-		agent.endpoint = NODE_PROFILE_ENDPOINT;
-		agent.zmq_context = node_profile_context(keeper->profile);
-	} else if (options->profile)
-		log_warning("this node keeps no profile, and sends its events");
+	node_way_init(&keeper->way, options->profile, options->asks, keeper->site != NULL, &rights,
+		      &agent);
 	r = step_dir_live(&keeper->dir);
 	if (r) /* the directory may look like a dead run's */
 		log_warning("the lock of this node's agent: %s", strerror(-r));
@@ -399,7 +402,7 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	r = capability_set_keep(&rights);
 	if (r)
 		log_warning("capabilities cannot be given up: %s", strerror(-r));
-	r = keeper->profile ? node_profile_start(keeper->profile, keeper->agent) : 0;
+	r = node_way_begin(&keeper->way, keeper->agent);
 	if (r)
 		return r;
 	atomic_store(&keeper->agent_result, AGENT_RUNS);
@@ -464,7 +467,7 @@ static bool await_alone(struct node_keeper *keeper)
 /* The agent has the records until it is stopped. */
 static void await_before_end(struct node_keeper *keeper)
 {
-	if (keeper->site || keeper->profile)
+	if (keeper->site || keeper->way.profile)
 		return;
 	if (node_aggregator_take_successor(&keeper->aggregator) ||
 	    node_aggregator_is_lost(&keeper->aggregator)) {
@@ -481,7 +484,7 @@ static void await_before_end(struct node_keeper *keeper)
 
 static void follow_alone(struct node_keeper *keeper, struct end_budget *budget)
 {
-	node_profile_rest(keeper->profile, NODE_AGGREGATOR_LATE_MS / MS_PER_S);
+	node_profile_rest(keeper->way.profile, NODE_AGGREGATOR_LATE_MS / MS_PER_S);
 	if (!await_alone(keeper))
 		return;
 	budget->since_ns = clock_now_ns();
@@ -503,21 +506,22 @@ static void end(struct node_keeper *keeper)
 		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
 	/* A killed member has told no end. */
 	tell_end(keeper, budget.since_ns);
+	node_way_settle(&keeper->way, budget.since_ns);
 	await_before_end(keeper);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
-	node_profile_agent_ended(keeper->profile);
+	node_way_agent_ended(&keeper->way);
 	agent_destroy(keeper->agent);
 	if (!keeper->site) {
 		budget.limit_ms = node_aggregator_follow(&keeper->aggregator, budget.since_ns);
-		if (keeper->profile && node_aggregator_may_come(&keeper->aggregator))
+		if (keeper->way.profile && node_aggregator_may_come(&keeper->aggregator))
 			follow_alone(keeper, &budget);
 		node_aggregator_add_timeline(&keeper->aggregator, &budget);
 		found = node_aggregator_directory(&keeper->aggregator, job_directory, &is_marked);
-	} else if (keeper->profile) {
+	} else if (keeper->way.profile) {
 		budget.limit_ms = END_BUDGET_SEND_MS;
 	}
-	node_profile_finish(keeper->profile, found, is_marked, &budget);
+	node_way_finish(&keeper->way, found, is_marked, &budget);
 	leave_node(keeper);
 	job_standby_end(standby, keeper->lost_member, budget.since_ns);
 	if (standby->ended) /* the node's own profile is where it belongs */
@@ -529,7 +533,7 @@ static void end(struct node_keeper *keeper)
 /* Prepares for the step's aggregator, if the site's is not used. 0 or -errno after a warning. */
 static int prepare_aggregator(struct node_keeper *keeper, const struct node_keeper_options *options)
 {
-	const bool has_profile = options->profile != NULL;
+	const bool has_profile = options->profile && !options->asks;
 	int r = options->site
 			? 0
 			: node_aggregator_init(&keeper->aggregator, options->job, has_profile);
@@ -565,7 +569,7 @@ static void keep(void *argument, int ready)
 		return;
 	}
 	if (start(keeper, arguments->options) == 0) {
-		node_aggregator_begin(&keeper->aggregator, keeper->agent, keeper->profile);
+		node_aggregator_begin(&keeper->aggregator, &keeper->way);
 		background_ready(ready);
 		do
 			serve(keeper);
@@ -573,9 +577,9 @@ static void keep(void *argument, int ready)
 		end(keeper);
 		leftovers_remove_sockets();
 	} else {
-		node_profile_agent_ended(keeper->profile);
+		node_way_agent_ended(&keeper->way);
 		agent_destroy(keeper->agent);
-		node_profile_finish(keeper->profile, NULL, false, &none);
+		node_way_finish(&keeper->way, NULL, false, &none);
 		job_standby_finish(&keeper->aggregator.standby, NULL, NULL);
 	}
 	free(keeper);

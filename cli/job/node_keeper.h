@@ -32,6 +32,7 @@ enum node_keeper_word {
 	/* the keeper: everything from these processes is stored; the place of the profile at a site's aggregator
 	 * follows, if the aggregator told it */
 	NODE_KEEPER_STORED = 's',
+	NODE_KEEPER_KEPT = 'o', /* the keeper: the same, in a profile of the node's own */
 	/* the keeper: the data will not be stored, because the agent has failed */
 	NODE_KEEPER_FAILED = 'f',
 	NODE_KEEPER_SAID = 'n', /* the keeper: the same, and the error stream says why */
@@ -49,6 +50,7 @@ struct node_keeper_options { /* strings are borrowed for the call */
 	/* the process to watch for the member, instead of its own children; 0: none */
 	pid_t task;
 	const struct node_profile_options *profile; /* of this node; NULL: it keeps none */
+	bool asks; /* the aggregator's WELCOME says whether the node keeps one (node_way.h) */
 	/* the step's aggregator, for the case that it is lost and this node starts another */
 	const struct job_keeper_options *job;
 	struct agent_options agent; /* everything but the agent's socket and its aggregator */

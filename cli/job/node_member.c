@@ -141,7 +141,8 @@ void node_member_drain(struct node_member *member, uint64_t ended_ns,
 	heard = hear_more(member,
 			  end_budget_timeout_ms(ended_ns, END_BUDGET_STORE_MS, clock_now_ns()),
 			  &answer->is_gone, answer->place);
-	answer->stored = heard == NODE_KEEPER_STORED;
+	answer->keeps = heard == NODE_KEEPER_KEPT;
+	answer->stored = answer->keeps || heard == NODE_KEEPER_STORED;
 	answer->said = heard == NODE_KEEPER_SAID;
 }
 

@@ -22,6 +22,7 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 void node_member_stopped(const struct node_member *member, int32_t rank, int signal);
 
 struct node_member_answer {
+	bool keeps;        /* with stored: in a profile of the node's own */
 	bool stored, said; /* said: the error stream says why it is not stored */
 	bool is_gone;      /* the keeper, and its agent with it, was ended by somebody */
 	/* the place of the profile at a site's aggregator; "": not told */

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <zmq.h>
-
 #include "profile_part.h"
 
 #include "aggregator/service/aggregator.h"
@@ -19,7 +17,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/base/output_dir.h"
-#include "cli/run/profiling.h"
 #include "node-agent/agent_hello.h"
 #include "node-agent/job_order.h"
 #include "proto/trust/trusted_dir.h"
@@ -29,7 +26,7 @@ struct node_profile {
 	char directory[PATH_MAX];                         /* "": none */
 	char store_path[PATH_MAX + sizeof(OUTPUT_STORE)]; /* in it */
 	struct agent_hello hello;
-	void *zmq_context;
+	void *zmq_context; /* borrowed */
 	struct aggregator *aggregator;
 	struct profile_link *link;
 	pthread_mutex_t lock;
@@ -175,8 +172,8 @@ static int create_link(struct node_profile *profile, const struct node_profile_o
 	return r;
 }
 
-int node_profile_create(const struct node_profile_options *options,
-			const struct capability_set *rights, struct node_profile **profile)
+int node_profile_create(const struct node_profile_options *options, void *zmq_context,
+			struct node_profile **profile)
 {
 	struct node_profile *made = calloc(1, sizeof(*made));
 
@@ -185,10 +182,8 @@ int node_profile_create(const struct node_profile_options *options,
 		return -ENOMEM;
 	made->keeps_timeline = options->timeline.keeps;
 	pthread_mutex_init(&made->lock, NULL);
-	made->zmq_context = zmq_ctx_new();
-	int r = made->zmq_context ? profiling_start_zmq(made->zmq_context, rights) : -ENOMEM;
-	if (r == 0)
-		r = find_directory(made, options->spool);
+	made->zmq_context = zmq_context;
+	int r = find_directory(made, options->spool);
 	if (r == 0)
 		r = create_aggregator(made, options);
 	if (r == 0)
@@ -198,11 +193,6 @@ int node_profile_create(const struct node_profile_options *options,
 	else
 		*profile = made;
 	return r;
-}
-
-void *node_profile_context(const struct node_profile *profile)
-{
-	return profile->zmq_context;
 }
 
 static void *run_aggregator(void *argument)
@@ -426,8 +416,6 @@ void node_profile_finish(struct node_profile *profile, const char *job_directory
 
 	if (r == 0 && !is_complete)
 		r = profile->aggregator_result; /* so the directory is not removed */
-	if (profile->zmq_context)
-		zmq_ctx_term(profile->zmq_context);
 	pthread_mutex_destroy(&profile->lock);
 	if (r)
 		job_directory = if_ours(profile, job_directory, is_marked);

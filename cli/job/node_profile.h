@@ -12,12 +12,11 @@
 #include "node-agent/link/profile_link.h"
 #include "timeline/log/event_log.h"
 
-/* the agent's endpoint, in the context of node_profile_context() */
+/* the agent's endpoint, in the same context of ZeroMQ */
 #define NODE_PROFILE_ENDPOINT "inproc://flamegrid-node"
 
 #define NODE_PROFILE_PREFIX "flamegrid-node-" /* of the directory; six characters follow */
 
-struct capability_set;
 struct message_job;
 struct node_profile;
 
@@ -33,12 +32,10 @@ struct node_profile_options { /* strings are borrowed until the end */
 	bool raw_samples;
 };
 
-/* Makes the directory and opens the profile. rights: those of ZeroMQ's threads, which it starts. 0 or -errno after a
+/* Makes the directory and opens the profile. zmq_context: the agent's, too; borrowed until finish. 0 or -errno after a
  * warning; *profile is then NULL. */
-int node_profile_create(const struct node_profile_options *options,
-			const struct capability_set *rights, struct node_profile **profile);
-
-void *node_profile_context(const struct node_profile *profile); /* of ZeroMQ, for the agent */
+int node_profile_create(const struct node_profile_options *options, void *zmq_context,
+			struct node_profile **profile);
 
 /* Starts the threads. The agent, which is borrowed until node_profile_agent_ended(), obeys the commands that come over
  * the link. 0 or -errno. */

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address_list.h"
-
 #include "base/log.h"
+#include "cli/base/address_list.h"
 
 #define ALL_OF_IPV4 "tcp://0.0.0.0:*"
 #define ALL_OF_IPV6 "tcp://[::]:*"

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address_list.h"
 #include "leftovers.h"
 #include "rendezvous_search.h"
 
 #include "base/log.h"
+#include "cli/base/address_list.h"
 
 static bool is_taken(const char *path, struct stat *status)
 {

@@ -46,7 +46,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.output_path = options->output_path,
 		.site = options->site,
 		.task = options->task,
-		.profile = options->folds_on_nodes ? &profile : NULL,
+		.profile = options->folds_on_nodes || options->asks ? &profile : NULL,
+		.asks = options->asks,
 		.job = &job,
 		.agent = options->agent,
 	};
@@ -54,6 +55,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
 	run->folds_on_nodes = options->folds_on_nodes;
+	run->asks = options->asks;
 	run->site_endpoint = options->site && step->rank == 0 ? options->site->endpoint : NULL;
 	/* The aggregator starts first, so that this node's agent finds it soon. Without it the step still shares one
 	 * agent. */
@@ -62,6 +64,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	/* Nobody will find an aggregator, so the node keeps what it has. */
 	if (r && !options->strict && own_rendezvous_is_taken(options->output_path, step)) {
 		node.profile = &profile;
+		node.asks = run->asks = false;
 		run->folds_on_nodes = true;
 		r = 0;
 	}
@@ -92,7 +95,9 @@ void step_run_finish(struct step_run *run, bool failed)
 			run->folds_on_nodes
 				? "; the node's own one stays in its directory, flamegrid-node-… "
 				  "(--spool, else $TMPDIR or /tmp), and flamegrid merge adds it"
-				: "");
+			: run->asks ? "; if the node kept a profile of its own, that stays in its "
+				      "directory, flamegrid-node-… (--spool, else $TMPDIR or /tmp)"
+				    : "");
 	else if (!answer.stored && !answer.said)
 		log_warning("the last of what this rank recorded may be missing in the profile: "
 			    "the aggregator has not confirmed it");
@@ -105,7 +110,7 @@ void step_run_finish(struct step_run *run, bool failed)
 	if (end == NODE_MEMBER_WRITES)
 		log_notice("the aggregator of other nodes, which is beside this rank, goes on "
 			   "alone; flamegrid report reads the profile at any time");
-	else if (end == NODE_MEMBER_SENDS && run->folds_on_nodes)
+	else if (end == NODE_MEMBER_SENDS && (run->folds_on_nodes || answer.keeps))
 		log_notice(
 			"the profile of this node goes on alone to the job's: until it is there, "
 			"it is in its directory, flamegrid-node-… (--spool, else $TMPDIR or "

@@ -27,6 +27,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	const char *watch;          /* as of job_watch.h */
 	bool strict;                /* fails where no node would find the aggregator */
 	bool folds_on_nodes;        /* each node keeps a profile of its own (node_profile.h) */
+	bool asks;                  /* the aggregator says whether a node does (node_way.h) */
 	uint32_t fan_in;            /* then: nodes of a block (node_block.h) */
 	const char *spool;          /* as in node_profile.h */
 	pid_t task;                 /* as in node_keeper.h */
@@ -39,7 +40,7 @@ struct step_run {
 	char socket_path[STEP_DIR_MAX + 16]; /* the agent's socket, for guests */
 	/* whose place of the profile is said at the end; NULL: of none; borrowed */
 	const char *site_endpoint;
-	bool folds_on_nodes;
+	bool folds_on_nodes, asks;
 };
 
 /* Joins the step's agent, and starts its aggregator on rank 0. 0 or -errno after a warning, with nothing to undo. */

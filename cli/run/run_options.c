@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregator/core/raw_budget.h"
 #include "aggregator/store/store.h"
 #include "base/error_text.h"
 #include "base/log.h"
@@ -280,5 +281,10 @@ bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nod
 {
 	return options->aggregate == RUN_AGGREGATE_NODE ||
 	       (options->aggregate == RUN_AGGREGATE_AUTO &&
-		(nr_nodes > RUN_AGGREGATE_NODES || is_shared));
+		(nr_nodes > RAW_BUDGET_AGENTS || is_shared));
+}
+
+bool run_options_ask(const struct run_options *options)
+{
+	return options->aggregate == RUN_AGGREGATE_AUTO;
 }

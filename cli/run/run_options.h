@@ -21,13 +21,12 @@
 
 /* Where the ranks' events become a profile. */
 enum run_aggregate {
-	/* on the nodes of a step of more than RUN_AGGREGATE_NODES, or with a profile on a disk of several hosts */
+	/* on the nodes of a step of more than RAW_BUDGET_AGENTS, or with a profile on a disk of several hosts; else the
+	 * aggregator says for each node */
 	RUN_AGGREGATE_AUTO,
 	RUN_AGGREGATE_CENTRAL,
 	RUN_AGGREGATE_NODE,
 };
-
-#define RUN_AGGREGATE_NODES 32
 
 struct run_options { /* strings belong to the command line or the configuration */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
@@ -64,6 +63,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv);
  * anything is sent: options that are the same everywhere, and the number of nodes, or JOB_STEP_UNKNOWN. is_shared:
  * output_dir_is_shared(); the host whose disk it is may not see that, and then sends its events. */
 bool run_options_fold_on_nodes(const struct run_options *options, int32_t nr_nodes, bool is_shared);
+
+/* Returns whether a node that does not fold by that asks the aggregator, whose WELCOME says (node_way.h). */
+bool run_options_ask(const struct run_options *options);
 
 /* Takes --timeline TIME|all, for an option_target; context is a struct event_log_options. */
 int run_options_take_timeline(void *context, const char *name, const char *value, char **error);

@@ -25,7 +25,6 @@
 #define HELLO_MS        500u /* until a HELLO without an answer is sent again; then it doubles */
 #define STEP_FRAMES_MAX 256u /* received at once, so that a flood can't hold the loop */
 #define STEP_ROUNDS_MAX 16u
-#define PROFILE_MAX     512u
 #define MS              1000000ull
 
 enum state {
@@ -41,8 +40,9 @@ struct publisher {
 	struct batch_decoder *decoder;
 	struct send_window *window;
 	struct hello_copy hello;
-	char profile[PROFILE_MAX]; /* "": not told */
-	bool welcomed;             /* at least once */
+	char profile[HELLO_ANSWER_PLACE]; /* "": not told */
+	bool welcomed;                    /* at least once */
+	enum event_way way;
 	uint64_t window_bytes, ping_ns, silence_ns;
 	enum state state;
 	uint64_t next_seq; /* the next frame to send on this connection */
@@ -83,11 +83,16 @@ static int open_connection(struct publisher *publisher)
 	return 0;
 }
 
-static void reconnect_later(struct publisher *publisher)
+static void close_until(struct publisher *publisher, uint64_t retry_ns)
 {
 	dealer_socket_close(publisher->dealer);
 	publisher->state = STATE_CLOSED;
-	publisher->retry_ns = publisher->now_ns + backoff_next_ns(&publisher->backoff);
+	publisher->retry_ns = retry_ns;
+}
+
+static void reconnect_later(struct publisher *publisher)
+{
+	close_until(publisher, publisher->now_ns + backoff_next_ns(&publisher->backoff));
 }
 
 /* ---- receiving */
@@ -98,17 +103,22 @@ static void acknowledge(struct publisher *publisher, uint64_t seq)
 
 	if (seq <= before || seq > send_window_last_seq(publisher->window))
 		return; /* a repeated or impossible number */
-	for (uint64_t i = before + 1; i <= seq && i < publisher->next_seq; i++) {
-		size_t size;
-
-		send_window_frame(publisher->window, i, &size);
-		publisher->in_flight_bytes -= size;
-	}
+	publisher->in_flight_bytes -=
+		send_window_bytes(publisher->window, before + 1,
+				  seq < publisher->next_seq ? seq : publisher->next_seq - 1);
 	send_window_ack(publisher->window, seq);
 	if (publisher->next_seq <= seq)
 		publisher->next_seq = seq + 1;
 	publisher->progress_ns = publisher->now_ns;
 	backoff_reset(&publisher->backoff);
+}
+
+void publisher_fold(struct publisher *publisher)
+{
+	if (publisher->way != EVENT_WAY_ASKS)
+		return;
+	publisher->way = EVENT_WAY_FOLDS;
+	close_until(publisher, UINT64_MAX);
 }
 
 static int on_welcome(struct publisher *publisher, const struct message_welcome *welcome)
@@ -119,12 +129,15 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 				send_window_last_seq(publisher->window), publisher->error))
 		return publisher->failed = -EPROTO;
 	publisher->durable_seq = welcome->durable_seq;
-	if (publisher->hello.message.asks) {
+	if (publisher->hello.message.asks)
 		publisher->state = STATE_WELCOMED;
-		return 0;
-	}
 	if (publisher->state == STATE_WELCOMED)
-		return 0; /* the answer to a repeated HELLO */
+		return 0; /* the answer to a question, or to a repeated HELLO */
+	if (welcome->folds)
+		publisher_fold(publisher);
+	if (publisher->way == EVENT_WAY_FOLDS)
+		return 0;
+	publisher->way = EVENT_WAY_SENDS;
 	publisher->next_seq = acked + 1;
 	publisher->in_flight_bytes = 0;
 	acknowledge(publisher, welcome->durable_seq);
@@ -133,9 +146,7 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	publisher->round_ms = 0;
 	publisher->progress_ns = publisher->now_ns;
 	if (!publisher->welcomed)
-		snprintf(publisher->profile, sizeof(publisher->profile), "%.*s",
-			 (int)welcome->profile.size,
-			 welcome->profile.data ? welcome->profile.data : "");
+		hello_answer_place(welcome, publisher->profile);
 	publisher->error[0] = '\0';
 	publisher->welcomed = true;
 	publisher->state = STATE_WELCOMED;
@@ -145,28 +156,16 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 
 static int on_refuse(struct publisher *publisher, const struct message_refuse *refuse)
 {
-	switch (refuse->code) {
-	case REFUSE_NO_HELLO:
-		if (publisher->state == STATE_WELCOMED)
-			begin_hello(publisher);
-		return 0;
-	case REFUSE_VERSION:
-		hello_answer_describe(refuse, publisher->error);
-		if (publisher->hello.message.asks)
-			break;
-		reconnect_later(publisher); /* the aggregator may be upgraded later */
-		return 0;
-	case REFUSE_SEQUENCE:
-	case REFUSE_STORE:
-	case REFUSE_LIMIT:
-		reconnect_later(publisher); /* WELCOME will tell where to go on */
-		return 0;
-	default:
-		hello_answer_describe(refuse, publisher->error);
-		break;
-	}
-	publisher->failed = -EPROTO;
-	return -EPROTO;
+	const enum hello_answer_refusal refusal =
+		hello_answer_refusal(&publisher->hello.message, refuse, publisher->error);
+
+	if (refusal == HELLO_ANSWER_NEVER)
+		return publisher->failed = -EPROTO;
+	if (refusal == HELLO_ANSWER_LATER)
+		reconnect_later(publisher);
+	else if (publisher->state == STATE_WELCOMED)
+		begin_hello(publisher);
+	return 0;
 }
 
 static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t size)
@@ -237,8 +236,9 @@ static int send_message(struct publisher *publisher, const struct message *messa
 static int send_hello(struct publisher *publisher)
 {
 	struct message message = {.type = MESSAGE_HELLO, .hello = publisher->hello.message};
-	int r = send_message(publisher, &message);
 
+	message.hello.offers = publisher->way == EVENT_WAY_ASKS;
+	int r = send_message(publisher, &message);
 	if (r != 1)
 		return r;
 	if (publisher->hello_gap_ns == HELLO_MS * MS)
@@ -253,10 +253,9 @@ static bool has_credit(const struct publisher *publisher, size_t size)
 {
 	uint64_t in_flight = publisher->next_seq - 1 - send_window_acked_seq(publisher->window);
 
-	if (in_flight == 0)
-		return true; /* a single frame larger than the credit must pass */
-	return in_flight < publisher->credit_frames &&
-	       publisher->in_flight_bytes + size <= publisher->credit_bytes;
+	/* A single frame larger than the credit must pass. */
+	return in_flight == 0 || (in_flight < publisher->credit_frames &&
+				  publisher->in_flight_bytes + size <= publisher->credit_bytes);
 }
 
 static int send_frames(struct publisher *publisher)
@@ -324,9 +323,9 @@ static int send_taken(struct publisher *publisher)
 {
 	struct message message = {.type = MESSAGE_CONTROL};
 
-	if (!order_inbox_tell(&publisher->orders, &message.control))
-		return 0;
-	int r = send_message(publisher, &message);
+	int r = order_inbox_tell(&publisher->orders, &message.control)
+			? send_message(publisher, &message)
+			: 0;
 	return r < 0 ? r : 0;
 }
 
@@ -463,6 +462,7 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		clock_exchange_init(&new_publisher->clocks, options->clock_ms);
 		new_publisher->next_seq = 1;
 		hello_copy_init(&new_publisher->hello, &options->hello);
+		new_publisher->way = options->hello.offers ? EVENT_WAY_ASKS : EVENT_WAY_SENDS;
 		r = set_up(new_publisher, options);
 	}
 	*publisher = r ? NULL : new_publisher;
@@ -477,12 +477,11 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 int publisher_connect(struct publisher *publisher, const char *endpoint, const struct key_set *keys)
 {
 	int r = dealer_socket_aim(publisher->dealer, endpoint, keys);
-
 	if (r)
 		return r;
-	dealer_socket_close(publisher->dealer);
-	publisher->state = STATE_CLOSED;
-	publisher->retry_ns = publisher->now_ns;
+	close_until(publisher, publisher->now_ns);
+	if (publisher->way == EVENT_WAY_FOLDS)
+		publisher->way = EVENT_WAY_SENDS;
 	return 0;
 }
 
@@ -551,6 +550,11 @@ uint64_t publisher_refusals(const struct publisher *publisher)
 bool publisher_has_reached(const struct publisher *publisher)
 {
 	return dealer_socket_has_reached(publisher->dealer);
+}
+
+enum event_way publisher_way(const struct publisher *publisher)
+{
+	return publisher->way;
 }
 
 bool publisher_connected(const struct publisher *publisher)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "event_way.h"
+
 #include "proto/batch/message.h"
 
 struct clock_exchange_estimate;
@@ -41,6 +43,13 @@ void publisher_destroy(struct publisher *publisher);
  * kept all frames until now. 0 or -errno: nothing has changed. */
 int publisher_connect(struct publisher *publisher, const char *endpoint,
 		      const struct key_set *keys);
+
+/* Of a publisher whose HELLO offers (message_hello.offers): what became of the offer. Else EVENT_WAY_SENDS. */
+enum event_way publisher_way(const struct publisher *publisher);
+
+/* Gives up the question of the way, if no WELCOME has answered it: the node folds. While the way is EVENT_WAY_FOLDS,
+ * there is no connection. publisher_connect() ends that, and from then on everything is sent there. */
+void publisher_fold(struct publisher *publisher);
 
 /* Returns a level-triggered descriptor for epoll, which stays for life. Readable when publisher_step() has work. */
 int publisher_fd(const struct publisher *publisher);

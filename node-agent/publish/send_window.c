@@ -85,6 +85,18 @@ int send_window_ack(struct send_window *window, uint64_t seq)
 	return 0;
 }
 
+uint64_t send_window_bytes(const struct send_window *window, uint64_t first, uint64_t last)
+{
+	uint64_t bytes = 0;
+	size_t size;
+
+	for (uint64_t seq = first; seq <= last && seq <= window->last_seq; seq++) {
+		send_window_frame(window, seq, &size);
+		bytes += size;
+	}
+	return bytes;
+}
+
 const uint8_t *send_window_frame(const struct send_window *window, uint64_t seq, size_t *size)
 {
 	*size = 0;

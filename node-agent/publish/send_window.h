@@ -21,6 +21,9 @@ int send_window_push(struct send_window *window, const uint8_t *frame, size_t si
  * changes. */
 int send_window_ack(struct send_window *window, uint64_t seq);
 
+/* Returns the bytes of the frames from the first to the last of these numbers that are in the window. */
+uint64_t send_window_bytes(const struct send_window *window, uint64_t first, uint64_t last);
+
 /* Returns the frame with this number, borrowed until it is acknowledged. NULL, *size 0: it is not in the window. */
 const uint8_t *send_window_frame(const struct send_window *window, uint64_t seq, size_t *size);
 

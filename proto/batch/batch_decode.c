@@ -71,12 +71,14 @@ static void read_hello(struct batch_reader *reader, struct message_hello *hello)
 	hello->node = batch_reader_text(reader, "node");
 	hello->boot_id = batch_reader_text(reader, "boot_id");
 	hello->job = (struct message_job){.nr_nodes = -1, .world_size = -1};
-	hello->asks = hello->folds = false;
+	hello->asks = hello->folds = hello->offers = false;
 	if (reader->nr_left) {
 		read_job(reader, &hello->job);
 		hello->asks = hello->job.flags & MESSAGE_HELLO_ASKS;
 		hello->folds = hello->job.flags & MESSAGE_HELLO_FOLDS;
-		hello->job.flags &= ~(MESSAGE_HELLO_ASKS | MESSAGE_HELLO_FOLDS);
+		hello->offers = hello->job.flags & MESSAGE_HELLO_OFFERS;
+		hello->job.flags &=
+			~(MESSAGE_HELLO_ASKS | MESSAGE_HELLO_FOLDS | MESSAGE_HELLO_OFFERS);
 	}
 }
 
@@ -88,6 +90,7 @@ static void read_welcome(struct batch_reader *reader, struct message_welcome *we
 	welcome->durable_seq = batch_reader_u64(reader, "durable_seq");
 	welcome->profile =
 		reader->nr_left ? batch_reader_text(reader, "profile") : (struct message_text){0};
+	welcome->folds = reader->nr_left && batch_reader_uint(reader, "folds", 0, 1);
 }
 
 static void read_refuse(struct batch_reader *reader, struct message_refuse *refuse)

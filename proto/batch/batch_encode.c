@@ -50,7 +50,7 @@ static void put_rank(struct batch_writer *writer, int32_t rank)
 /* Returns whether HELLO has the elements of a job. */
 static bool has_more(const struct message_hello *hello)
 {
-	return hello->job.key.size || hello->asks || hello->folds;
+	return hello->job.key.size || hello->asks || hello->folds || hello->offers;
 }
 
 static void put_hello(struct batch_writer *writer, const struct message_hello *hello)
@@ -70,7 +70,8 @@ static void put_hello(struct batch_writer *writer, const struct message_hello *h
 	put_rank(writer, hello->job.nr_nodes);
 	put_rank(writer, hello->job.world_size);
 	batch_writer_uint(writer, hello->job.flags | (hello->asks ? MESSAGE_HELLO_ASKS : 0) |
-					  (hello->folds ? MESSAGE_HELLO_FOLDS : 0));
+					  (hello->folds ? MESSAGE_HELLO_FOLDS : 0) |
+					  (hello->offers ? MESSAGE_HELLO_OFFERS : 0));
 }
 
 static void put_welcome(struct batch_writer *writer, const struct message_welcome *welcome)
@@ -79,8 +80,10 @@ static void put_welcome(struct batch_writer *writer, const struct message_welcom
 	batch_writer_uint(writer, welcome->window_frames);
 	batch_writer_uint(writer, welcome->window_bytes);
 	batch_writer_uint(writer, welcome->durable_seq);
-	if (welcome->profile.size)
+	if (welcome->profile.size || welcome->folds)
 		batch_writer_text(writer, &welcome->profile);
+	if (welcome->folds)
+		batch_writer_uint(writer, welcome->folds);
 }
 
 static void put_refuse(struct batch_writer *writer, const struct message_refuse *refuse)
@@ -204,6 +207,8 @@ static uint32_t nr_more_elements(const struct message *message)
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_telemetry)
 		return 4;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_links)
+		return 2;
+	if (message->type == MESSAGE_WELCOME && message->welcome.folds)
 		return 2;
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;
 }

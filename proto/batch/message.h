@@ -80,6 +80,7 @@ struct message_text {
 #define MESSAGE_JOB_COARSE   2u   /* flag: reports have no source lines */
 #define MESSAGE_HELLO_ASKS   4u   /* on the wire among these: message_hello.asks */
 #define MESSAGE_HELLO_FOLDS  8u   /* on the wire among these: message_hello.folds */
+#define MESSAGE_HELLO_OFFERS 16u  /* on the wire among these: message_hello.offers */
 
 /* The job to which an agent belongs, for an aggregator that keeps one profile for each job. */
 struct message_job {
@@ -104,6 +105,7 @@ struct message_hello {
 	/* It sends PAGES and BYE alone: a node's profile, which the node itself folds. Its versions are those from
 	 * WIRE_VERSION_FOLDS on, so that an aggregator that does not know PAGES refuses it. */
 	bool folds;
+	bool offers; /* an agent that has sent nothing: its node can fold, and WELCOME says whether it is to */
 };
 
 /* The version of the protocol that follows this HELLO, if the sender speaks it. */
@@ -119,6 +121,7 @@ struct message_welcome {
 	/* last sequence number of this epoch that is safely stored; 0: none */
 	uint64_t durable_seq;
 	struct message_text profile; /* the profile's place, for people; "": not told */
+	bool folds; /* the answer to an offer: the node is to fold, and the agent sends nothing here */
 };
 
 enum refuse_code {

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/core/raw_budget.h"
 #include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/service/ack_sender.h"
@@ -129,6 +130,61 @@ static void rounds_are_acknowledged_and_lie_in_the_file_at_the_end(void **state)
 	stop_and_expect(fixture, 2, "0.0=abc 0.1=D 3.0=e");
 }
 
+/* Whether WELCOME tells the node of an agent, whose epoch begins with that byte, to fold. */
+static bool is_to_fold(struct test_agent *agent, uint8_t epoch, bool offers)
+{
+	const struct message hello = {.type = MESSAGE_HELLO,
+				      .hello = {.version_min = WIRE_VERSION,
+						.version_max = WIRE_VERSION,
+						.epoch = {epoch, 1},
+						.node = {"node", 4},
+						.boot_id = {"a boot", 6},
+						.job = {.nr_nodes = -1, .world_size = -1},
+						.offers = offers}};
+
+	say(agent, &hello);
+	return test_agent_expect(agent, MESSAGE_WELCOME)->welcome.folds;
+}
+
+static void offers_are_taken_when_enough_agents_send(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct test_agent *agents[RAW_BUDGET_AGENTS];
+
+	start(fixture);
+	struct test_agent *link = connect_link(fixture, 1),
+			  *other = aggregator_fixture_connect(fixture);
+	for (uint8_t i = 0; i < RAW_BUDGET_AGENTS; i++) {
+		agents[i] = aggregator_fixture_connect(fixture);
+		assert_false(is_to_fold(agents[i], i, true));
+	}
+	assert_true(is_to_fold(other, 200, true));
+	assert_true(is_to_fold(other, 201, true));
+	assert_false(is_to_fold(agents[3], 3, true)); /* it sends already */
+	say_bye(agents[3], 1);
+	test_agent_expect_ack(agents[3], 1);
+	assert_false(is_to_fold(other, 202, true)); /* it has the free place */
+	assert_true(is_to_fold(agents[3], 203, true));
+	assert_false(is_to_fold(agents[3], 203, false)); /* its node has no place for a profile */
+	for (uint8_t i = 0; i < RAW_BUDGET_AGENTS; i++)
+		test_agent_close(agents[i]);
+	test_agent_close(link);
+	test_agent_close(other);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void an_aggregator_that_takes_no_links_takes_no_offers(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	for (uint8_t i = 0; i < RAW_BUDGET_AGENTS + 2; i++)
+		assert_false(is_to_fold(agent, i, true));
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 /* WELCOME tells the share before any link has sent a page, and ACKs tell it anew. */
 static void links_are_told_their_share_of_the_bytes(void **state)
 {
@@ -141,9 +197,8 @@ static void links_are_told_their_share_of_the_bytes(void **state)
 
 		links[i] = aggregator_fixture_connect(fixture);
 		say_hello(links[i], (uint8_t)(i + 1), WIRE_VERSION_FOLDS);
-		assert_int_equal(
-			test_agent_expect(links[i], MESSAGE_WELCOME)->welcome.window_bytes,
-			share < ACK_SENDER_BYTES ? share : ACK_SENDER_BYTES);
+		assert_int_equal(test_agent_expect(links[i], MESSAGE_WELCOME)->welcome.window_bytes,
+				 share < ACK_SENDER_BYTES ? share : ACK_SENDER_BYTES);
 	}
 	say_pages(links[0], 1, 7, 1, "0.0=a |0:1");
 	const struct message *ack = test_agent_expect(links[0], MESSAGE_ACK);
@@ -481,6 +536,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rounds_are_acknowledged_and_lie_in_the_file_at_the_end),
+		TEST(offers_are_taken_when_enough_agents_send),
+		TEST(an_aggregator_that_takes_no_links_takes_no_offers),
 		TEST(links_are_told_their_share_of_the_bytes),
 		TEST(a_message_that_comes_again_after_a_reconnect_counts_once),
 		TEST(the_aggregator_after_a_killed_one_gets_all_pages_anew),

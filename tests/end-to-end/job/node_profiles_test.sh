@@ -92,11 +92,11 @@ for way in central node; do
 	same "mixed-$way: files" "$(files_of "$scratch/mixed-$way" "$scratch"/err.[01])" "flame.html gpu.ns.folded profile.db"
 done
 
-# ---- a node's rank has ended before rank 0 starts: the node waits for it alone
-for way in node central; do
+# ---- a node's rank has ended before rank 0 starts: the node waits for it alone, with a profile if the aggregator was to say which way
+for way in node central auto; do
 	rank early-$way 1 2 1 --aggregate $way -- $work --launches 300
 	await 1 0
-	contains "its rank says so" "$scratch/err.1" "no aggregator of the job has been seen, as if rank 0 had not started: "
+	contains "early-$way: its rank says so" "$scratch/err.1" "no aggregator of the job has been seen, as if rank 0 had not started: $(if [ $way = central ]; then echo "this node waits"; else echo "the profile of node node1 is in"; fi)"
 	rank early-$way 0 2 0 --aggregate $way -- $work --launches 700
 	await 0 0
 	await_keepers

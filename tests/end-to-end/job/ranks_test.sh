@@ -68,15 +68,20 @@ same "ns of the two that worked" "$(total_ns "$scratch/odd")" \
 # pid_of STEP NODE NAME: of a keeper of ours.
 pid_of() { pgrep -x -f ".*run --node-name node$2 .*$scratch/$1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm")" = "flamegrid-$3" ] && echo "$pid"; done; }
 
-# ---- a node without the aggregator's file system: its rank runs, and says so
+# ---- a node without the aggregator's file system: it keeps a profile of its own, and says where
+mkdir "$scratch/spool"
 rank far 0 2 0 -- $work --launches 500
-env PMIX_NAMESPACE=far OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=2 FAKE_CUDA_DEVICES=2 \
-	"$flamegrid" run --node-name node1 --devices "$scratch/devices.1" -o "$scratch/elsewhere/far" -- $work --launches 500 \
+env FAKE_CUDA_TRUTH="$scratch/truth.1" PMIX_NAMESPACE=far OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=2 FAKE_CUDA_DEVICES=2 \
+	"$flamegrid" run --node-name node1 --devices "$scratch/devices.1" --spool "$scratch/spool" -o "$scratch/elsewhere/far" -- \
+	$work --launches 500 \
 	>"$scratch/out.1" 2>"$scratch/err.1"
 same "the rank that finds no aggregator" $? 0
-contains "says so" "$scratch/err.1" "the aggregator has not confirmed it"
+contains "says so" "$scratch/err.1" "no aggregator of the job has been seen, as if rank 0 had not started: the profile of node node1 is in $scratch/spool/"
 await 0 0
 until [ -z "$(pid_of elsewhere/far 1 node)" ]; do :; done # its rank does not wait for it any longer
+check "its profile and the job's are merged" "$flamegrid" merge "$scratch/far" "$scratch"/spool/* -o "$scratch/near"
+same "near: ns" "$(total_ns "$scratch/near")" "$(truth_sum valid_ns "$scratch"/truth.[01])"
+rm -rf "$scratch/spool"
 gone far
 
 # A job that waits in its middle, so that something can be done to its keepers there.

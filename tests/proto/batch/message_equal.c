@@ -30,7 +30,8 @@ static bool hello_equal(const struct message_hello *left, const struct message_h
 	       text_equal(&left->software, &right->software) &&
 	       text_equal(&left->node, &right->node) &&
 	       text_equal(&left->boot_id, &right->boot_id) && job_equal(&left->job, &right->job) &&
-	       left->asks == right->asks && left->folds == right->folds;
+	       left->asks == right->asks && left->folds == right->folds &&
+	       left->offers == right->offers;
 }
 
 static bool strings_equal(const struct message_strings *left, const struct message_strings *right)
@@ -111,7 +112,7 @@ static bool welcome_equal(const struct message_welcome *left, const struct messa
 	return left->version == right->version && left->window_frames == right->window_frames &&
 	       left->window_bytes == right->window_bytes &&
 	       left->durable_seq == right->durable_seq &&
-	       text_equal(&left->profile, &right->profile);
+	       text_equal(&left->profile, &right->profile) && left->folds == right->folds;
 }
 
 static bool collectives_equal(const struct message_collectives *left,
