@@ -25,6 +25,10 @@ enum definition_type {
 	DEFINITION_STREAM = 9,        /* struct definition_stream, then its name */
 	DEFINITION_COMMUNICATOR = 10, /* struct definition_communicator */
 	DEFINITION_CONTEXT = 11,      /* struct definition_context */
+	DEFINITION_STALL_REASON = 12, /* struct definition_stall_reason, then its name */
+	/* struct definition_kernel_samples, then its entries, then the kernel's name */
+	DEFINITION_KERNEL_SAMPLES = 13,
+	DEFINITION_CUBIN = 14, /* struct definition_cubin, then a piece of the cubin */
 };
 
 struct definition_name {
@@ -83,6 +87,7 @@ enum definition_notice_code {
 	NOTICE_AUTOGRAD_REFUSED = 16, /* the forward lines of backward work cannot be read */
 	NOTICE_CONTEXTS = 17,         /* some of AOTInductor's lines cannot be read */
 	NOTICE_COST_LIMIT = 18,       /* launches take less or more of their stacks (not a fault) */
+	NOTICE_NO_KERNEL_SAMPLES = 19, /* running kernels are not sampled, and why */
 	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,
 };
@@ -164,6 +169,37 @@ struct definition_communicator {
 	uint32_t reserved;        /* 0 */
 };
 
+#define DEFINITION_STALL_REASONS_MAX 64u
+
+/* A reason why warps stall, by CUPTI's number: "long scoreboard". */
+struct definition_stall_reason {
+	uint32_t index; /* below DEFINITION_STALL_REASONS_MAX */
+};
+
+/* Samples of one kernel's instructions since the last look. They add up: none replaces others. */
+struct definition_kernel_samples {
+	uint64_t time_ns;    /* CLOCK_MONOTONIC, of the look */
+	uint64_t cubin_crc;  /* CUPTI's number for the cubin */
+	uint32_t device_id;  /* CUDA ordinal */
+	uint32_t nr_entries; /* struct definition_kernel_sample */
+};
+
+struct definition_kernel_sample {
+	uint32_t offset; /* of the instruction in its function, in bytes */
+	uint32_t reason; /* definition_stall_reason.index */
+	uint32_t count;  /* samples */
+};
+
+/* A piece of a cubin that has source lines. Pieces may come in any order, and more than once. */
+struct definition_cubin {
+	uint64_t crc;    /* as in definition_kernel_samples */
+	uint32_t size;   /* of the whole cubin, in bytes */
+	uint32_t offset; /* of this piece */
+};
+
+static_assert(sizeof(struct definition_kernel_samples) == 24, "shared-memory format");
+static_assert(sizeof(struct definition_kernel_sample) == 12, "shared-memory format");
+static_assert(sizeof(struct definition_cubin) == 16, "shared-memory format");
 static_assert(sizeof(struct definition_communicator) == 24, "shared-memory format");
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");
 static_assert(sizeof(struct definition_device) == 84, "shared-memory format");

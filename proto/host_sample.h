@@ -1,6 +1,7 @@
 /* What the agent's BPF programs saw of a host thread (docs/bpf.md): it ran, it waited, or it called a CUDA function in
- * a process without a guest. Reports keep host time beside GPU time, never in it (report_plane.h). Plain data; no
- * function here. The numbers are part of the wire and of the store: append only. */
+ * a process without a guest. Reports keep host time beside GPU time, never in it (report_plane.h). Samples of running
+ * kernels go the same way, and use the fields as said below. Plain data; no function here. The numbers are part of the
+ * wire and of the store: append only. */
 #ifndef HOST_SAMPLE_H
 #define HOST_SAMPLE_H
 
@@ -10,6 +11,7 @@ enum host_sample_kind {
 	HOST_SAMPLE_CPU = 0,     /* the thread ran: one period of the sampling clock */
 	HOST_SAMPLE_OFF_CPU = 1, /* the thread waited: from leaving a CPU until it ran again */
 	HOST_SAMPLE_CALL = 2,    /* the thread was in a CUDA call, from entry to return */
+	HOST_SAMPLE_KERNEL = 3,  /* not of a host thread: instructions of a running kernel */
 	HOST_SAMPLE_KINDS,       /* number of kinds */
 };
 
@@ -17,6 +19,14 @@ enum host_sample_kind {
 #define HOST_SAMPLE_RUN_QUEUE "run queue" /* after it was woken */
 #define HOST_SAMPLE_PREEMPTED "preempted"
 
+/* With HOST_SAMPLE_KERNEL one struct stands for all samples of one place in a kernel and one stall reason since the
+ * last look:
+ *   - duration_ns is their number, not a time;
+ *   - tid is the CUDA ordinal of the GPU in its process;
+ *   - stack_id has the kernel's name as the outermost frame, as GPU records have it: a code without a file. Within it
+ *     are source lines, inlined functions inwards: codes with a file, whose name is empty for the kernel's own lines.
+ *     Where lines are not known, one code without a file names the offset: "+0x1a0";
+ *   - name_id is the stall reason ("long scoreboard"); cpu and command_id are 0. */
 struct host_sample {
 	uint64_t time_ns;     /* CLOCK_MONOTONIC; the end of the time that the sample stands for */
 	uint64_t duration_ns; /* that time; above 0 */

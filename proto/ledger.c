@@ -170,6 +170,15 @@ static const struct {
 			      LEDGER_NOTED},
 	[LEDGER_LESS_NONE] = {"less_none", "launches without a stack, for --max-cost",
 			      LEDGER_NOTED},
+	[LEDGER_KERNEL_SAMPLES] = {"kernel_samples", "samples of running kernels", LEDGER_PRODUCED},
+	[LEDGER_KERNEL_SAMPLE_OTHER] = {"kernel_sample_other",
+					"samples of kernels that are not the program's",
+					LEDGER_NOTED},
+	[LEDGER_KERNEL_SAMPLE_LOST] = {"kernel_sample_lost", "samples of running kernels lost",
+				       LEDGER_LOST},
+	[LEDGER_GPU_CODE_LOST] = {"gpu_code_lost",
+				  "modules of GPU code without source lines: there was no room",
+				  LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -6,6 +6,7 @@
  * and for each process:
  *	LEDGER_LAUNCHES = received + LEDGER_LAUNCH_RING_FULL + LEDGER_LAUNCH_NO_LANE + in flight
  *	LEDGER_SAMPLES = received + LEDGER_SAMPLE_RING_FULL
+ *	LEDGER_KERNEL_SAMPLES = received + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
  *	LEDGER_COLLECTIVES = received + LEDGER_COLLECTIVE_LOST
  * The numbers are part of the wire and of the store's schema: append only. */
 #ifndef LEDGER_H
@@ -123,6 +124,11 @@ enum ledger_reason {
 	LEDGER_LESS_PYTHON = 67,
 	LEDGER_LESS_LEAF = 68,
 	LEDGER_LESS_NONE = 69,
+	LEDGER_KERNEL_SAMPLES = 70,      /* samples of running kernels that CUPTI counted */
+	LEDGER_KERNEL_SAMPLE_OTHER = 71, /* of these, samples of kernels that are not the program's */
+	/* of these, samples lost: by the GPU, by CUPTI, or without room on their way to the agent */
+	LEDGER_KERNEL_SAMPLE_LOST = 72,
+	LEDGER_GPU_CODE_LOST = 73, /* modules of GPU code without their source lines: there was no room */
 	LEDGER_REASONS,
 };
 

@@ -10,7 +10,7 @@ static const struct {
 	{"sync", RECORD_OPTION_SYNC},     {"overhead", RECORD_OPTION_OVERHEAD},
 	{"um", RECORD_OPTION_UNIFIED},    {"modules", RECORD_OPTION_MODULES},
 	{"memory", RECORD_OPTION_MEMORY}, {"nvtx", RECORD_OPTION_NVTX},
-	{"marks", RECORD_OPTION_MARKS},
+	{"marks", RECORD_OPTION_MARKS},   {"stalls", RECORD_OPTION_STALLS},
 };
 
 #define NR_NAMES (sizeof(names) / sizeof(names[0]))
@@ -24,7 +24,7 @@ static uint32_t bits_of(const char *name, size_t size)
 			return names[i].bits;
 		all |= names[i].bits;
 	}
-	all &= ~(uint32_t)RECORD_OPTION_MARKS;
+	all &= ~(uint32_t)(RECORD_OPTION_MARKS | RECORD_OPTION_STALLS);
 	return size == strlen("all") && memcmp(name, "all", size) == 0 ? all : 0;
 }
 

@@ -322,7 +322,8 @@ static void log_put(struct record_ring *ring, const uint32_t prefix[2], const vo
 	uint64_t size = 2 * sizeof(*prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
 	uint64_t at = atomic_load_explicit(&ring->header->log_produced, memory_order_relaxed);
 
-	if (prefix[0] == DEFINITION_CLOCK)
+	if (prefix[0] == DEFINITION_CLOCK || prefix[0] == DEFINITION_KERNEL_SAMPLES ||
+	    prefix[0] == DEFINITION_CUBIN)
 		return;
 	if (at > ring->log_bytes || size > ring->log_bytes - at) {
 		atomic_fetch_add_explicit(&ring->header->log_full, 1, memory_order_relaxed);

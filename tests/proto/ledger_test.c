@@ -44,7 +44,8 @@ static void only_the_left_sides_of_the_invariants_are_produced(void **state)
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++)
 		assert_int_equal(ledger_reason_class(reason) == LEDGER_PRODUCED,
 				 reason == LEDGER_LAUNCHES || reason == LEDGER_RECORDS ||
-					 reason == LEDGER_SAMPLES || reason == LEDGER_COLLECTIVES);
+					 reason == LEDGER_SAMPLES || reason == LEDGER_COLLECTIVES ||
+					 reason == LEDGER_KERNEL_SAMPLES);
 }
 
 static void what_the_totals_miss_is_lost(void **state)

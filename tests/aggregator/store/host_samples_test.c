@@ -27,9 +27,11 @@
 
 static const char *flamegrid;
 
+#define HOST_KINDS 3 /* of enum host_sample_kind, those of host threads */
+
 /* Sums of what was sent. */
 struct truth {
-	uint64_t count[HOST_SAMPLE_KINDS], ns[HOST_SAMPLE_KINDS];
+	uint64_t count[HOST_KINDS], ns[HOST_KINDS];
 };
 
 static void add(struct scenario *scenario, struct message message)
@@ -81,7 +83,7 @@ static void add_samples(struct scenario *scenario, uint32_t batch, struct truth 
 
 	for (uint32_t i = 0; i < SAMPLES; i++) {
 		uint32_t number = batch * SAMPLES + i;
-		uint8_t kind = (uint8_t)(number * 7 % 11 % HOST_SAMPLE_KINDS);
+		uint8_t kind = (uint8_t)(number * 7 % 11 % HOST_KINDS);
 
 		samples[i] = (struct host_sample){
 			.time_ns = 1000000000ull + number * 10000ull,
@@ -117,7 +119,7 @@ static void make_life(struct scenario *scenario, uint64_t lost, struct truth *tr
 	add_process(scenario, PROCESS_RUNNING);
 	for (uint32_t batch = 0; batch < BATCHES; batch++)
 		add_samples(scenario, batch, truth);
-	for (int kind = 0; kind < HOST_SAMPLE_KINDS; kind++)
+	for (int kind = 0; kind < HOST_KINDS; kind++)
 		entries[0].ns += truth->ns[kind];
 	add(scenario,
 	    (struct message){.type = MESSAGE_LEDGER,
@@ -163,7 +165,7 @@ static void every_sample_sent_is_in_the_report(void **state)
 	char options[128];
 
 	play(fixture, 0, &truth);
-	for (int kind = 0; kind < HOST_SAMPLE_KINDS; kind++) {
+	for (int kind = 0; kind < HOST_KINDS; kind++) {
 		snprintf(options, sizeof(options), "--strict --unit ns --planes %s", planes[kind]);
 		assert_int_equal(folded_sum(fixture, options, leaves[kind], 0), truth.ns[kind]);
 		assert_int_equal(folded_sum(fixture, options, ";", 0), truth.ns[kind]);
