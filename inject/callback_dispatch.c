@@ -13,6 +13,8 @@
 #include "inject/cupti/stream_names.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/window_word.h"
+#include "inject/sampling/cubin_copies.h"
+#include "inject/sampling/kernel_sampler.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/window_callback.h"
 #include "proto/launch_path.h"
@@ -47,8 +49,16 @@ static void learn_device(const struct cupti_resource_data *data)
 	    self.library->get_device_id(data->context, &device_id) != CUPTI_ABI_SUCCESS)
 		return;
 	context_count_created(device_id);
+	if (self.record & RECORD_OPTION_STALLS)
+		kernel_sampler_context(data->context, device_id);
 	if (self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES))
 		context_devices_put(context_id, device_id);
+}
+
+static void take_module(const struct cupti_module_data *module)
+{
+	if (module && module->cubin)
+		cubin_copies_take(self.launch.ring, module->cubin, module->cubin_size);
 }
 
 static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
@@ -60,6 +70,12 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		learn_device(data);
 		self.events->context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED:
+		kernel_sampler_forget(data->context);
+		break;
+	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
+		take_module(data->descriptor);
 		break;
 	case CUPTI_ABI_RESOURCE_STREAM_CREATED:
 		stream_names_created(data);

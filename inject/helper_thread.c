@@ -31,6 +31,7 @@
 #include "inject/launch/cost_limit.h"
 #include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_thread.h"
+#include "inject/sampling/kernel_sampler.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/profiler_range.h"
 #include "proto/options/record_options.h"
@@ -259,6 +260,18 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	self.next_statistics_ns = now_ns + STATISTICS_NS;
 }
 
+/* Kernels are sampled in the capture window alone. CUPTI is not left after that (leave_obstacle.h). */
+static void sample_kernels(void)
+{
+	if (!(self.parts.record & RECORD_OPTION_STALLS) || !capture_window_lock())
+		return;
+	if (capture_window_is_open())
+		kernel_sampler_step();
+	else if (kernel_sampler_has_begun())
+		kernel_sampler_end(false);
+	capture_window_unlock();
+}
+
 static void watch_agent(uint64_t now_ns)
 {
 	enum agent_watch_news news = AGENT_WATCH_NOTHING;
@@ -304,6 +317,7 @@ static void work(unsigned int events)
 	/* For a guest that came late, only a flush can show that CUDA was used. */
 	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
 		return;
+	sample_kernels();
 	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
 	    !capture_window_lock())
 		return;
@@ -338,6 +352,8 @@ static void finish(unsigned int events)
 				window_watch_finish();
 			activity_flush_calibrate();
 		}
+		if (self.parts.record & RECORD_OPTION_STALLS)
+			kernel_sampler_end(true);
 		capture_window_finish();
 		capture_window_unlock();
 	}
@@ -386,6 +402,7 @@ int helper_thread_start(const struct helper_thread_parts *parts)
 	self.start_ns = monotonic_ns();
 	activity_flush_init(parts->library, parts->definitions);
 	window_watch_init(parts->ring, parts->definitions, parts->library);
+	kernel_sampler_init(parts->library, parts->definitions);
 	/* A launch calls it when its walk met a file whose unwind table is not built yet. */
 	unwind_tables_on_want(parts->tables, helper_thread_wake);
 	error = guest_thread_start(run);

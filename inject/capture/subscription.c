@@ -64,6 +64,9 @@ static const uint32_t node_resources[] = {
 static const uint32_t stream_resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
 					    CUPTI_ABI_RESOURCE_STREAM_DESTROYED};
 
+static const uint32_t sampling_resources[] = {CUPTI_ABI_RESOURCE_MODULE_LOADED,
+					      CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED};
+
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
 int subscription_open(const struct cupti_library *library, cupti_callback_fn *receive)
@@ -175,6 +178,8 @@ static int enable_launches(uint32_t record)
 	uint32_t nr_enabled = 0;
 
 	set_resources(resources, NR(resources), 1);
+	if (record & RECORD_OPTION_STALLS)
+		set_resources(sampling_resources, NR(sampling_resources), 1);
 	shared_subscriber_enable(1, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
 		if (launch_cbids[i].option && !(launch_cbids[i].option & record))
@@ -335,6 +340,7 @@ void subscription_pause(void)
 	set_resources(resources, NR(resources), 0);
 	set_resources(node_resources, NR(node_resources), 0);
 	set_resources(stream_resources, NR(stream_resources), 0);
+	set_resources(sampling_resources, NR(sampling_resources), 0);
 	stream_names_forget();
 	shared_subscriber_enable(0, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	disable_activity();

@@ -28,9 +28,11 @@ enum cupti_domain { /* CUpti_CallbackDomain */
 
 enum cupti_resource_cbid { /* CUpti_CallbackIdResource */
 			   CUPTI_ABI_RESOURCE_CONTEXT_CREATED = 1,
+			   CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED = 2, /* about to be */
 			   CUPTI_ABI_RESOURCE_STREAM_CREATED = 3,
 			   CUPTI_ABI_RESOURCE_STREAM_DESTROYED = 4, /* about to be */
 			   CUPTI_ABI_RESOURCE_INIT_FINISHED = 5,
+			   CUPTI_ABI_RESOURCE_MODULE_LOADED = 6,
 			   CUPTI_ABI_RESOURCE_GRAPH_CREATED = 9,
 			   CUPTI_ABI_RESOURCE_NODE_CREATED = 13,
 			   CUPTI_ABI_RESOURCE_NODE_DESTROYED = 14, /* about to be */
@@ -108,7 +110,8 @@ struct cupti_subscriber_params {
 struct cupti_resource_data {
 	void *context;
 	void *resource;
-	const void *descriptor; /* of nodes: struct cupti_graph_data */
+	/* of nodes: struct cupti_graph_data; of modules: struct cupti_module_data */
+	const void *descriptor;
 };
 
 /* CUpti_GraphData. */

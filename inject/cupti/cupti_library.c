@@ -42,6 +42,13 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiEnableDomain", enable_domain, true),
 	SYMBOL("cuptiEnableAllDomains", enable_all_domains, true),
 	SYMBOL("cuptiActivityRegisterTimestampCallback", activity_register_timestamp, true),
+	SYMBOL("cuptiPCSamplingEnable", sampling_enable, true),
+	SYMBOL("cuptiPCSamplingDisable", sampling_disable, true),
+	SYMBOL("cuptiPCSamplingGetData", sampling_get, true),
+	SYMBOL("cuptiPCSamplingGetNumStallReasons", sampling_count_reasons, true),
+	SYMBOL("cuptiPCSamplingGetStallReasons", sampling_get_reasons, true),
+	SYMBOL("cuptiPCSamplingSetConfigurationAttribute", sampling_configure, true),
+	SYMBOL("cuptiGetCubinCrc", get_cubin_crc, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cupti_abi.h"
+#include "cupti_sampling_abi.h"
 
 struct cupti_library {    /* each function returns a CUptiResult */
 	uint32_t version; /* cuptiGetVersion(): 19 is 12.0, 130001 is 13.0 Update 1 */
@@ -40,6 +41,13 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*enable_all_domains)(uint32_t enable, void *subscriber);
 	int (*get_graph_exec_id)(void *graph_exec, uint32_t *graph_id);
 	int (*activity_register_timestamp)(cupti_timestamp_fn *read);
+	int (*sampling_enable)(struct cupti_sampling_call *call);
+	int (*sampling_disable)(struct cupti_sampling_call *call);
+	int (*sampling_get)(struct cupti_sampling_get *call);
+	int (*sampling_count_reasons)(struct cupti_sampling_count *call);
+	int (*sampling_get_reasons)(struct cupti_sampling_reasons *call);
+	int (*sampling_configure)(struct cupti_sampling_settings *call);
+	int (*get_cubin_crc)(struct cupti_cubin_crc *call);
 };
 
 /* Maps `path` and resolves its functions. With already_mapped it takes the copy that the process has, or fails. A

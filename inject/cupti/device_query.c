@@ -15,6 +15,7 @@ enum device_attribute { /* CUdevice_attribute */
 			ATTRIBUTE_BLOCK_SHARED = 8,  /* MAX_SHARED_MEMORY_PER_BLOCK */
 			ATTRIBUTE_WARP_SIZE = 10,
 			ATTRIBUTE_BLOCK_REGISTERS = 12, /* MAX_REGISTERS_PER_BLOCK */
+			ATTRIBUTE_CLOCK_KHZ = 13,       /* CLOCK_RATE */
 			ATTRIBUTE_MULTIPROCESSORS = 16, /* MULTIPROCESSOR_COUNT */
 			ATTRIBUTE_SM_THREADS = 39,      /* MAX_THREADS_PER_MULTIPROCESSOR */
 			ATTRIBUTE_COMPUTE_MAJOR = 75,
@@ -117,6 +118,20 @@ int device_query_define(struct definition_writer *writer)
 			return error;
 	}
 	return count;
+}
+
+struct device_query_speed device_query_speed(uint32_t ordinal)
+{
+	struct device_query_speed speed = {0};
+	struct driver driver = {0};
+	int device;
+
+	if (resolve(&driver) < 0 || driver.get(&device, (int)ordinal) != 0)
+		return speed;
+	speed.multiprocessors = attribute(&driver, ATTRIBUTE_MULTIPROCESSORS, device);
+	speed.clock_khz = attribute(&driver, ATTRIBUTE_CLOCK_KHZ, device);
+	speed.compute_major = attribute(&driver, ATTRIBUTE_COMPUTE_MAJOR, device);
+	return speed;
 }
 
 int device_query_contexts(void)

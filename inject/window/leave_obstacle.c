@@ -7,6 +7,7 @@
 #include "inject/cupti/context_count.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/outstanding_launches.h"
+#include "inject/sampling/kernel_sampler.h"
 
 static atomic_bool has_lasting_kernels;
 
@@ -26,6 +27,8 @@ enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool
 		return LEAVE_OBSTACLE_CONTEXTS;
 	if (by_profiler)
 		return LEAVE_OBSTACLE_PROFILER;
+	if (kernel_sampler_has_begun())
+		return LEAVE_OBSTACLE_SAMPLING;
 	return atomic_load(&has_lasting_kernels) ? LEAVE_OBSTACLE_LASTING : LEAVE_OBSTACLE_NONE;
 }
 
@@ -40,6 +43,8 @@ const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
 		return "the process works on several GPUs, or in parts of one";
 	case LEAVE_OBSTACLE_PROFILER:
 		return "it tells when the program calls cudaProfilerStart";
+	case LEAVE_OBSTACLE_SAMPLING:
+		return "it has sampled kernels (--record stalls)";
 	case LEAVE_OBSTACLE_LASTING:
 		return "a kernel lasts, and may be waiting for the host";
 	case LEAVE_OBSTACLE_NONE:

@@ -1,0 +1,338 @@
+#include "kernel_sampler.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cubin_copies.h"
+#include "sampling_session.h"
+
+#include "inject/base/definition_writer.h"
+#include "inject/base/monotonic.h"
+#include "inject/cupti/cupti_library.h"
+#include "inject/cupti/device_query.h"
+#include "proto/record.h"
+#include "proto/ring/record_ring.h"
+
+#define LOOK_NS         500000000u
+#define CALLBACK_WAIT_S 1
+#define LOOKS_AT_ONCE   64u   /* of one context */
+#define ENTRIES         4096u /* of one definition */
+#define FIRST_BLACKWELL 10u   /* compute capability: a period of our own yields nothing there */
+
+struct context {
+	struct sampling_session session;
+	_Atomic(void *) context; /* NULL: unused */
+	uint32_t device_id;
+	bool on, given_up;
+	/* our number of each reason of the session's, which differ from GPU to GPU */
+	uint32_t reasons[DEFINITION_STALL_REASONS_MAX];
+};
+
+/* One definition: entries, and the kernel's name behind them. */
+struct passing {
+	struct definition_kernel_sample
+		entries[ENTRIES + RECORD_NAME_MAX / sizeof(struct definition_kernel_sample) + 1];
+	uint32_t count;
+};
+
+static struct {
+	const struct cupti_library *library;
+	struct definition_writer *definitions;
+	pthread_mutex_t lock; /* of contexts, and around all calls of CUPTI */
+	struct context contexts[KERNEL_SAMPLER_CONTEXTS];
+	atomic_bool left_out; /* contexts found no room */
+	bool left_out_said;
+	uint64_t next_look_ns;
+	atomic_bool begun;
+	char names[DEFINITION_STALL_REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
+	uint32_t nr_names;
+	struct passing passing;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void kernel_sampler_init(const struct cupti_library *library, struct definition_writer *definitions)
+{
+	self.library = library;
+	self.definitions = definitions;
+}
+
+/* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
+static bool lock_in_callback(void)
+{
+	int saved_errno = errno, error;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += CALLBACK_WAIT_S;
+	error = pthread_mutex_timedlock(&self.lock, &until);
+	errno = saved_errno;
+	return error == 0;
+}
+
+void kernel_sampler_context(void *context, uint32_t device_id)
+{
+	uint32_t i = 0;
+
+	if (!lock_in_callback()) {
+		atomic_store(&self.left_out, true);
+		return;
+	}
+	while (i < KERNEL_SAMPLER_CONTEXTS && atomic_load(&self.contexts[i].context))
+		i++;
+	if (i < KERNEL_SAMPLER_CONTEXTS) {
+		self.contexts[i].device_id = device_id;
+		self.contexts[i].on = self.contexts[i].given_up = false;
+		atomic_store(&self.contexts[i].context, context);
+	}
+	if (i == KERNEL_SAMPLER_CONTEXTS)
+		atomic_store(&self.left_out, true);
+	pthread_mutex_unlock(&self.lock);
+}
+
+/* CUPTI ends the session of a context that is destroyed. Without the lock a look is at work, perhaps at this context,
+ * which it then finds gone. */
+void kernel_sampler_forget(void *context)
+{
+	bool locked = lock_in_callback();
+
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
+		if (atomic_load(&self.contexts[i].context) == context)
+			atomic_store(&self.contexts[i].context, NULL);
+	if (locked)
+		pthread_mutex_unlock(&self.lock);
+}
+
+bool kernel_sampler_has_begun(void)
+{
+	return atomic_load(&self.begun);
+}
+
+static void count(const struct context *context, enum ledger_reason reason, uint64_t samples)
+{
+	if (samples)
+		record_ring_count(self.definitions->ring, context->device_id, reason, samples, 0);
+}
+
+static bool has_functions(void)
+{
+	return self.library->version >= CUPTI_ABI_VERSION_12_4 && self.library->sampling_enable &&
+	       self.library->sampling_disable && self.library->sampling_get &&
+	       self.library->sampling_count_reasons && self.library->sampling_get_reasons &&
+	       self.library->sampling_configure;
+}
+
+static void refuse(struct context *context, int result)
+{
+	const char *why = result == CUPTI_ABI_INSUFFICIENT_PRIVILEGES
+				  ? "it needs CAP_SYS_ADMIN, or the driver's option "
+				    "NVreg_RestrictProfilingToAdminUsers=0"
+			  : result == CUPTI_ABI_NOT_SUPPORTED
+				  ? "this CUPTI or this GPU does not support it"
+			  : result == CUPTI_ABI_OUT_OF_MEMORY
+				  ? "not enough memory"
+				  : "another profiler may hold the GPU's counters, such as DCGM "
+				    "(dcgmi profile --pause)";
+
+	context->given_up = true;
+	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, result,
+				 "kernels of GPU %u are not sampled (CUPTI's error %d): %s",
+				 context->device_id, result, why);
+}
+
+/* Gives each reason of the session's a number of our own, and defines it once. */
+static void define_reasons(struct context *context)
+{
+	for (uint32_t i = 0; i < context->session.nr_reasons; i++) {
+		uint32_t index = context->session.reasons[i], ours = 0;
+		const char *name = sampling_session_reason(&context->session, index);
+
+		while (ours < self.nr_names && strcmp(self.names[ours], name) != 0)
+			ours++;
+		if (ours == DEFINITION_STALL_REASONS_MAX) {
+			context->reasons[index] = DEFINITION_STALL_REASONS_MAX - 1;
+			continue;
+		}
+		context->reasons[index] = ours;
+		if (ours < self.nr_names)
+			continue;
+		strcpy(self.names[self.nr_names++], name);
+		struct definition_stall_reason head = {.index = ours};
+		definition_writer_put(self.definitions, DEFINITION_STALL_REASON, &head,
+				      sizeof(head), name, (uint32_t)strlen(name));
+	}
+}
+
+static void begin(struct context *context)
+{
+	struct device_query_speed speed = device_query_speed(context->device_id);
+	uint32_t period = 0;
+	int result;
+
+	if (speed.compute_major && speed.compute_major < FIRST_BLACKWELL)
+		period = sampling_session_period(speed.multiprocessors, speed.clock_khz);
+	result = sampling_session_begin(&context->session, self.library,
+					atomic_load(&context->context), period);
+	if (result != CUPTI_ABI_SUCCESS) {
+		refuse(context, result);
+		return;
+	}
+	context->on = true;
+	atomic_store(&self.begun, true);
+	define_reasons(context);
+}
+
+/* Sends the entries. name: the kernel's. */
+static void send(const struct context *context, const struct cupti_instruction *of)
+{
+	struct passing *passing = &self.passing;
+	struct definition_kernel_samples head = {
+		.time_ns = monotonic_ns(),
+		.cubin_crc = of->cubin_crc,
+		.device_id = context->device_id,
+		.nr_entries = passing->count,
+	};
+	const char *name = of->function ? of->function : "";
+	size_t size = strnlen(name, RECORD_NAME_MAX);
+	uint64_t samples = 0;
+
+	memcpy(&passing->entries[passing->count], name, size);
+	for (uint32_t i = 0; i < passing->count; i++)
+		samples += passing->entries[i].count;
+	if (passing->count &&
+	    !definition_writer_put(self.definitions, DEFINITION_KERNEL_SAMPLES, &head, sizeof(head),
+				   passing->entries,
+				   (uint32_t)(passing->count * sizeof(passing->entries[0]) + size)))
+		count(context, LEDGER_KERNEL_SAMPLE_LOST, samples);
+	passing->count = 0;
+}
+
+/* Returns the samples of one instruction, whose entries it adds. */
+static uint64_t add(const struct context *context, const struct cupti_instruction *instruction)
+{
+	struct passing *passing = &self.passing;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < instruction->nr_stalls && i < DEFINITION_STALL_REASONS_MAX; i++) {
+		const struct cupti_stall *stall = &instruction->stalls[i];
+
+		if (!*sampling_session_reason(&context->session, stall->reason) || !stall->samples)
+			continue;
+		if (passing->count == ENTRIES)
+			send(context, instruction);
+		passing->entries[passing->count++] = (struct definition_kernel_sample){
+			.offset = (uint32_t)instruction->offset,
+			.reason = context->reasons[stall->reason],
+			.count = stall->samples,
+		};
+		samples += stall->samples;
+	}
+	return samples;
+}
+
+static bool is_same(const struct cupti_instruction *a, const struct cupti_instruction *b)
+{
+	return a->cubin_crc == b->cubin_crc && a->function_index == b->function_index &&
+	       (a->function == b->function ||
+		(a->function && b->function && strcmp(a->function, b->function) == 0));
+}
+
+/* Passes on what CUPTI has given, kernel by kernel. CUPTI's sum tells whether all of it is there. */
+static void pass_on(const struct context *context, struct cupti_samples *samples)
+{
+	struct cupti_instruction *all = samples->instructions;
+	uint64_t known = samples->other + samples->dropped, passed = 0;
+
+	for (size_t i = 0; i < samples->nr_instructions && i < samples->room; i++) {
+		if (!all[i].nr_stalls)
+			continue;
+		for (size_t k = i; k < samples->nr_instructions && k < samples->room; k++) {
+			if (k != i && (!all[k].nr_stalls || !is_same(&all[i], &all[k])))
+				continue;
+			passed += add(context, &all[k]);
+			if (k != i)
+				all[k].nr_stalls = 0;
+		}
+		send(context, &all[i]);
+	}
+	if (samples->total > known + passed)
+		samples->dropped += samples->total - known - passed;
+	count(context, LEDGER_KERNEL_SAMPLES, passed + samples->other + samples->dropped);
+	count(context, LEDGER_KERNEL_SAMPLE_OTHER, samples->other);
+	count(context, LEDGER_KERNEL_SAMPLE_LOST, samples->dropped);
+}
+
+static void look(struct context *context)
+{
+	bool more = true;
+
+	for (uint32_t i = 0; i < LOOKS_AT_ONCE && more; i++) {
+		int result = sampling_session_look(&context->session, self.library, &more);
+
+		/* The buffer was full: only another session gets samples again. */
+		if (result == CUPTI_ABI_OUT_OF_MEMORY) {
+			sampling_session_end(&context->session, self.library);
+			pass_on(context, context->session.last);
+			context->on = false;
+			begin(context);
+			return;
+		}
+		if (result != CUPTI_ABI_SUCCESS)
+			return;
+		pass_on(context, context->session.samples);
+	}
+}
+
+static void step(struct context *context, bool may_look)
+{
+	if (!atomic_load(&context->context) || context->given_up)
+		return;
+	if (!has_functions())
+		refuse(context, CUPTI_ABI_NOT_SUPPORTED);
+	else if (!context->on)
+		begin(context);
+	else if (may_look)
+		look(context);
+}
+
+void kernel_sampler_step(void)
+{
+	uint64_t now_ns = monotonic_ns();
+	bool may_look = now_ns >= self.next_look_ns;
+
+	if (may_look)
+		self.next_look_ns = now_ns + LOOK_NS;
+	cubin_copies_send(self.library, self.definitions, false);
+	pthread_mutex_lock(&self.lock);
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
+		step(&self.contexts[i], may_look);
+	pthread_mutex_unlock(&self.lock);
+	if (!atomic_load(&self.left_out) || self.left_out_said)
+		return;
+	self.left_out_said = true;
+	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
+				 "kernels of some contexts are not sampled: the process has more "
+				 "than %u, or made them too fast",
+				 KERNEL_SAMPLER_CONTEXTS);
+}
+
+static void end(struct context *context)
+{
+	if (!atomic_load(&context->context) || !context->on)
+		return;
+	look(context);
+	if (!context->on)
+		return;
+	sampling_session_end(&context->session, self.library);
+	pass_on(context, context->session.last);
+	context->on = false;
+}
+
+void kernel_sampler_end(bool last)
+{
+	pthread_mutex_lock(&self.lock);
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
+		end(&self.contexts[i]);
+	pthread_mutex_unlock(&self.lock);
+	cubin_copies_send(self.library, self.definitions, last);
+}

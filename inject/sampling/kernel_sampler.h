@@ -1,0 +1,35 @@
+/* Samples running kernels (--record stalls): which instruction waits, and for what. Each context of the process has a
+ * session while a capture window is open. Twice a second the guest's own thread passes on what CUPTI has, as
+ * definitions, and counts it in the ledger:
+ *	LEDGER_KERNEL_SAMPLES = passed on + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
+ * Where CUPTI refuses, a notice says why, and the rest of the profile goes on. One per process. */
+#ifndef KERNEL_SAMPLER_H
+#define KERNEL_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KERNEL_SAMPLER_CONTEXTS 64u /* of a process; others are not sampled, and a notice says so */
+
+struct cupti_library;
+struct definition_writer;
+
+/* Call it once, before the others. Both are borrowed for good. */
+void kernel_sampler_init(const struct cupti_library *library,
+			 struct definition_writer *definitions);
+
+/* In CUPTI's callbacks: a context was created (device_id: CUDA ordinal), or is about to be destroyed.
+ * kernel_sampler_forget() waits for a look that the guest's own thread is taking. */
+void kernel_sampler_context(void *context, uint32_t device_id);
+void kernel_sampler_forget(void *context);
+
+/* The guest's own thread, while CUPTI is in use: begins sessions, and passes samples on. */
+void kernel_sampler_step(void);
+
+/* The guest's own thread: ends all sessions, after a last look. last: the process ends; else they may begin again. */
+void kernel_sampler_end(bool last);
+
+/* Returns whether a session ever began. Any thread. */
+bool kernel_sampler_has_begun(void);
+
+#endif

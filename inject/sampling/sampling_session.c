@@ -1,0 +1,184 @@
+#include "sampling_session.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "inject/cupti/cupti_library.h"
+
+#define INSTRUCTIONS  2048u /* of one look; CUPTI tells when there are more */
+#define REASONS_MAX   DEFINITION_STALL_REASONS_MAX
+#define SCRATCH_BYTES (16u << 20) /* of CUPTI's, for samples that it has decoded */
+
+/* Reasons come twice, "…" and "…_not_issued": the first counts all samples, the second those of cycles in which nothing
+ * was issued. Others, such as "smsp__pcsamp_samples_data_dropped", are no reasons. */
+#define REASON_PREFIX "smsp__pcsamp_warps_issue_stalled_"
+#define REASON_SECOND "_not_issued"
+
+struct batch {
+	struct cupti_samples samples;
+	struct cupti_instruction instructions[INSTRUCTIONS];
+	struct cupti_stall stalls[INSTRUCTIONS][REASONS_MAX];
+};
+
+struct session_memory {
+	struct batch now, last;
+	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
+	uint32_t indexes[REASONS_MAX];
+};
+
+static void clear(struct batch *batch)
+{
+	batch->samples = (struct cupti_samples){
+		.size = sizeof(batch->samples),
+		.room = INSTRUCTIONS,
+		.instructions = batch->instructions,
+	};
+	for (uint32_t i = 0; i < INSTRUCTIONS; i++)
+		batch->instructions[i] = (struct cupti_instruction){
+			.size = sizeof(batch->instructions[i]), .stalls = batch->stalls[i]};
+}
+
+static bool make_room(struct sampling_session *session)
+{
+	struct session_memory *memory;
+
+	if (session->samples)
+		return true;
+	memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	if (memory == MAP_FAILED)
+		return false;
+	session->samples = &memory->now.samples;
+	session->last = &memory->last.samples;
+	session->names = memory->names;
+	session->reasons = memory->indexes;
+	return true;
+}
+
+static bool is_counted(const char *name)
+{
+	size_t size = strlen(name), second = strlen(REASON_SECOND);
+
+	return strncmp(name, REASON_PREFIX, strlen(REASON_PREFIX)) == 0 &&
+	       (size < second || strcmp(name + size - second, REASON_SECOND) != 0);
+}
+
+static int find_reasons(struct sampling_session *session, const struct cupti_library *library)
+{
+	struct session_memory *memory = (struct session_memory *)session->samples;
+	/* The batch is not used yet: its memory takes the names in CUPTI's order. */
+	char(*texts)[CUPTI_ABI_STALL_NAME_SIZE] = (void *)memory->now.stalls;
+	char *names[REASONS_MAX];
+	uint32_t indexes[REASONS_MAX];
+	size_t count = 0;
+	struct cupti_sampling_count ask = {
+		.size = sizeof(ask), .context = session->context, .count = &count};
+	int result = library->sampling_count_reasons(&ask);
+
+	if (result != CUPTI_ABI_SUCCESS)
+		return result;
+	if (count > REASONS_MAX)
+		count = REASONS_MAX;
+	for (size_t i = 0; i < count; i++)
+		names[i] = texts[i];
+	struct cupti_sampling_reasons get = {.size = sizeof(get),
+					     .context = session->context,
+					     .count = count,
+					     .indexes = indexes,
+					     .names = names};
+	result = library->sampling_get_reasons(&get);
+	memset(session->names, 0, sizeof(memory->names));
+	session->nr_reasons = 0;
+	for (size_t i = 0; i < count && result == CUPTI_ABI_SUCCESS; i++) {
+		texts[i][CUPTI_ABI_STALL_NAME_SIZE - 1] = '\0';
+		if (indexes[i] >= REASONS_MAX || !is_counted(texts[i]))
+			continue;
+		strcpy(session->names[indexes[i]], texts[i] + strlen(REASON_PREFIX));
+		session->reasons[session->nr_reasons++] = indexes[i];
+	}
+	return result;
+}
+
+static int configure(struct sampling_session *session, const struct cupti_library *library,
+		     uint32_t period)
+{
+	struct cupti_sampling_setting settings[] = {
+		{.attribute = CUPTI_ABI_SAMPLING_MODE, .number = CUPTI_ABI_SAMPLING_CONTINUOUS},
+		{.attribute = CUPTI_ABI_SAMPLING_REASONS,
+		 .reasons = {session->nr_reasons, session->reasons}},
+		{.attribute = CUPTI_ABI_SAMPLING_SCRATCH, .bytes = SCRATCH_BYTES},
+		{.attribute = CUPTI_ABI_SAMPLING_BUFFER, .buffer = session->last},
+		{.attribute = CUPTI_ABI_SAMPLING_PERIOD, .number = period},
+	};
+	struct cupti_sampling_settings call = {
+		.size = sizeof(call),
+		.context = session->context,
+		.count = sizeof(settings) / sizeof(settings[0]) - (period == 0),
+		.settings = settings,
+	};
+
+	clear((struct batch *)session->last);
+	return library->sampling_configure(&call);
+}
+
+static void disable(const struct sampling_session *session, const struct cupti_library *library)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = session->context};
+
+	library->sampling_disable(&call);
+}
+
+int sampling_session_begin(struct sampling_session *session, const struct cupti_library *library,
+			   void *context, uint32_t period)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+	int result;
+
+	if (!make_room(session))
+		return CUPTI_ABI_OUT_OF_MEMORY;
+	session->context = context;
+	result = library->sampling_enable(&call);
+	if (result != CUPTI_ABI_SUCCESS)
+		return result;
+	result = find_reasons(session, library);
+	if (result == CUPTI_ABI_SUCCESS)
+		result = configure(session, library, period);
+	if (result != CUPTI_ABI_SUCCESS)
+		disable(session, library);
+	return result;
+}
+
+int sampling_session_look(struct sampling_session *session, const struct cupti_library *library,
+			  bool *more)
+{
+	struct cupti_sampling_get call = {
+		.size = sizeof(call), .context = session->context, .samples = session->samples};
+	int result;
+
+	clear((struct batch *)session->samples);
+	result = library->sampling_get(&call);
+	*more = result == CUPTI_ABI_SUCCESS && session->samples->nr_remaining != 0;
+	return result;
+}
+
+void sampling_session_end(struct sampling_session *session, const struct cupti_library *library)
+{
+	clear((struct batch *)session->last);
+	disable(session, library);
+}
+
+uint32_t sampling_session_period(uint32_t multiprocessors, uint32_t clock_khz)
+{
+	uint64_t cycles =
+		(uint64_t)multiprocessors * clock_khz * 1000u / SAMPLING_SAMPLES_PER_SECOND;
+	uint32_t period = 5;
+
+	while (period < 31 && (1ull << period) < cycles)
+		period++;
+	return period;
+}
+
+const char *sampling_session_reason(const struct sampling_session *session, uint32_t index)
+{
+	return index < REASONS_MAX ? session->names[index] : "";
+}
