@@ -145,8 +145,7 @@ static int index_names(struct cubin_functions *functions, uint64_t budget)
 			return -EBADMSG;
 		budget -= size + 1;
 		uint32_t hash = hash_index_hash(name, size);
-		uint32_t id =
-			hash_index_find(&functions->index, hash, has_name, functions, name);
+		uint32_t id = hash_index_find(&functions->index, hash, has_name, functions, name);
 		if (id)
 			functions->items[id - 1].is_doubtful = true;
 		else if (hash_index_insert(&functions->index, hash, i + 1))

@@ -22,7 +22,8 @@ struct cubin_function {
 
 /* Embedded; zeroed memory has no functions. */
 struct cubin_functions {
-	struct cubin_function *items; /* owns; by section and start; the outer of two that start together is first */
+	struct cubin_function *
+		items; /* owns; by section and start; the outer of two that start together is first */
 	uint32_t count, room;
 	struct hash_index index; /* of items, + 1 */
 	char *names;             /* owns; ends in a NUL */

@@ -15,7 +15,7 @@ struct cubin_lines {
 	struct cubin_functions functions;
 	struct cubin_rows rows;
 	uint32_t *path_of_file; /* owns; offset in the paths, or PATH_NONE */
-	char *paths;		/* owns; each ends in a NUL */
+	char *paths;            /* owns; each ends in a NUL */
 	uint32_t paths_size, room_paths;
 	char *strings; /* owns; .debug_str and a NUL; NULL: no row has a name */
 	size_t strings_size;

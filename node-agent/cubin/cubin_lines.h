@@ -10,7 +10,7 @@
 
 #include "proto/cubin_image.h"
 
-#define CUBIN_FRAMES_MAX      32u
+#define CUBIN_FRAMES_MAX     32u
 #define CUBIN_PATHS_SIZE_MAX (16u << 20) /* bytes of the paths of all files with lines */
 
 struct cubin_lines;
@@ -19,7 +19,7 @@ struct cubin_lines;
 struct cubin_frame {
 	const char *function; /* as the compiler named it: mangled; NULL: not known */
 	const char *file;     /* with its directory if the table has one; NULL: not known */
-	uint32_t line;	      /* 0: not known */
+	uint32_t line;        /* 0: not known */
 };
 
 /* Copies what it keeps of the image. 0, and the caller owns *lines; -EBADMSG: the image is no cubin, it is damaged, or

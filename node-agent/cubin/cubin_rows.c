@@ -28,8 +28,8 @@ enum {
 
 struct unit {
 	const uint8_t *operands; /* of the standard opcodes from 1 on: how many numbers each has */
-	uint32_t first_file;	 /* index in the rows' files */
-	uint32_t strings;	 /* offset in .debug_str */
+	uint32_t first_file;     /* index in the rows' files */
+	uint32_t strings;        /* offset in .debug_str */
 	uint32_t minimum, range; /* bytes of an instruction; lines of a special opcode */
 	int32_t base;
 	uint32_t opcode_base;
@@ -254,8 +254,8 @@ static int run_extended(struct table *table, struct dwarf_reader *program, struc
 	return operands.failed ? -EBADMSG : error;
 }
 
-static void run_standard(const struct unit *unit, struct dwarf_reader *program,
-			 struct state *state, uint32_t opcode)
+static void run_standard(const struct unit *unit, struct dwarf_reader *program, struct state *state,
+			 uint32_t opcode)
 {
 	switch (opcode) {
 	case LNS_ADVANCE_PC:
@@ -322,7 +322,7 @@ static int read_header(struct table *table, struct unit *unit, struct dwarf_read
 	unit->minimum = dwarf_reader_u8(header);
 	if (version >= 4)
 		dwarf_reader_u8(header); /* operations of an instruction */
-	dwarf_reader_u8(header);	 /* whether rows are statements at first */
+	dwarf_reader_u8(header);         /* whether rows are statements at first */
 	unit->base = (int8_t)dwarf_reader_u8(header);
 	unit->range = dwarf_reader_u8(header);
 	unit->opcode_base = dwarf_reader_u8(header);

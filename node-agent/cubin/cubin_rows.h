@@ -21,17 +21,18 @@
 
 struct cubin_targets;
 
-#define CUBIN_ROWS_MAX	(1u << 22) /* rows and ends of sequences of a table: 32 bytes each */
+#define CUBIN_ROWS_MAX  (1u << 22) /* rows and ends of sequences of a table: 32 bytes each */
 #define CUBIN_FILES_MAX (1u << 18) /* of all units of a table */
 
 #define CUBIN_NAME_NONE UINT32_MAX
-#define CUBIN_ROW_END	UINT32_MAX
+#define CUBIN_ROW_END   UINT32_MAX
 
 struct cubin_row {
-	uint32_t file;	 /* index + 1; 0: not known */
-	uint32_t line;	 /* 0: no line of the source */
+	uint32_t file;   /* index + 1; 0: not known */
+	uint32_t line;   /* 0: no line of the source */
 	uint32_t caller; /* index of the row that called, + 1; 0: nothing is inlined */
-	uint32_t name;	 /* of the inlined function: offset in .debug_str; CUBIN_NAME_NONE: not known */
+	uint32_t
+		name; /* of the inlined function: offset in .debug_str; CUBIN_NAME_NONE: not known */
 };
 
 /* Where the code of a row begins. It goes on until the next place of its section. */

@@ -25,8 +25,7 @@ static bool read_symbol(const struct reading *reading, uint64_t index, Elf64_Sym
 {
 	if (index >= reading->symbols.size / sizeof(*symbol))
 		return false;
-	memcpy(symbol,
-	       reading->image->data + reading->symbols.offset + index * sizeof(*symbol),
+	memcpy(symbol, reading->image->data + reading->symbols.offset + index * sizeof(*symbol),
 	       sizeof(*symbol));
 	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE;
 }
@@ -121,7 +120,7 @@ static int compare_key(const void *key, const void *item)
 
 const struct cubin_target *cubin_targets_find(const struct cubin_targets *targets, uint64_t at)
 {
-	return targets->count ? bsearch(&at, targets->items, targets->count, sizeof(*targets->items),
-					compare_key)
+	return targets->count ? bsearch(&at, targets->items, targets->count,
+					sizeof(*targets->items), compare_key)
 			      : NULL;
 }

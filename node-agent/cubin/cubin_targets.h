@@ -9,8 +9,9 @@
 #include "proto/cubin_image.h"
 
 struct cubin_target {
-	uint64_t at;     /* offset of the address in the line table */
-	uint64_t addend; /* what the relocation adds to the address there: the symbol's value and its addend */
+	uint64_t at; /* offset of the address in the line table */
+	uint64_t
+		addend; /* what the relocation adds to the address there: the symbol's value and its addend */
 	uint32_t section;
 	uint32_t keeps; /* 1: the address in the table counts, too (REL) */
 };
