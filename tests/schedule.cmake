@@ -93,6 +93,7 @@ set(FLAMEGRID_SLOW_TESTS
   call_stacks_test 29
   collectives_test 16
   correlator_history_test 1
+  cubin_lines_compiled_test 14
   day_test 13
   debug_file_test 3
   foreign_call_test 4

@@ -8,8 +8,9 @@
  *     offset from the unit's strings. 0x91, a ULEB number: the name alone.
  *   - Each kernel starts at 0 of its own section, so that sequences overlap; relocations tell them apart
  *     (cubin_targets.h). libdw merges them, and finds callers of one kernel in another.
- *   - The linker of CUDA 13.0 puts the units of several object files one behind the other, and their strings, but leaves
- *     0 where each unit's strings begin. Names of all but the first unit would be wrong, and count as not known.
+ *   - The linker puts the units of several object files one behind the other, and their strings. The assembler of CUDA
+ *     13.0 does not tell it of the 4 bytes if the code is for sm_90: they stay 0 in each unit. Names of all but the first
+ *     unit would be wrong, and count as not known.
  * Pure; one thread at a time. */
 #ifndef CUBIN_ROWS_H
 #define CUBIN_ROWS_H

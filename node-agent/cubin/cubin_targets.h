@@ -1,6 +1,7 @@
 /* What the addresses in a cubin's line table point to. They are 0 in the table, or an addend, because each section of
  * code starts at 0; relocations of the table name the symbols. Compilers write them with addends (RELA, since sm_90) or
- * without (REL), and some files have both. Single-threaded while it is made; then any thread. */
+ * without (REL), and some files have both. The linker drops functions that nobody calls, and their relocations, but not
+ * their rows. Single-threaded while it is made; then any thread. */
 #ifndef CUBIN_TARGETS_H
 #define CUBIN_TARGETS_H
 

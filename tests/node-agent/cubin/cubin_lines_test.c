@@ -268,7 +268,7 @@ static void names_count_from_the_strings_of_the_unit(void **state)
 	cubin_lines_destroy(lines);
 }
 
-/* As the linker of CUDA 13.0 leaves them: both units say that their strings begin at 0. */
+/* As the linker of CUDA 13.0 leaves them for sm_90: both units say that their strings begin at 0. */
 static void names_of_a_unit_with_the_strings_of_another_are_not_known(void **state)
 {
 	struct cubin_lines *lines;
