@@ -1,6 +1,6 @@
 /* Finds the source of a GPU's instructions in the line table of a cubin, with the functions that the compiler inlined.
  * cubin_rows.h says how the table is read, and what it is read from. Files may be damaged or hostile: time is about
- * linear in the size of the image, and memory at most three times the image and 256 MiB. Pure. A table does not change
+ * linear in the size of the image, and memory at most seven times the image and 256 MiB. Pure. A table does not change
  * once it is made: any thread may search in it. */
 #ifndef CUBIN_LINES_H
 #define CUBIN_LINES_H
@@ -32,10 +32,10 @@ void cubin_lines_destroy(struct cubin_lines *lines);
 size_t cubin_lines_size(const struct cubin_lines *lines);
 
 /* Finds the source of the instruction `offset` bytes behind the start of `function`, a symbol's name. Returns how many
- * frames it is in, innermost first; 0: not known. The last frame is that of the code itself. Its function is `function`,
- * or one that `function` calls and that lies within it. Of such a function without lines only the name is known, as of
- * the assembler's own for division. A chain of more than CUBIN_FRAMES_MAX frames, as damaged files have, lacks the outer
- * ones. */
+ * frames it is in, innermost first; 0: not known. The last frame is that of the code itself. Its function is
+ * `function`, or one that `function` calls and that lies within it. Of such a function without lines only the name is
+ * known, as of the assembler's own for division. A chain of more than CUBIN_FRAMES_MAX frames, as damaged files have,
+ * lacks the outer ones. */
 size_t cubin_lines_find(const struct cubin_lines *lines, const char *function, uint64_t offset,
 			struct cubin_frame frames[CUBIN_FRAMES_MAX]);
 

@@ -404,6 +404,23 @@ static void sort_places(struct cubin_rows *rows)
 		qsort(rows->places, rows->nr_places, sizeof(*rows->places), compare_place);
 }
 
+/* The arrays grew by doubling, and stay for the life of a process. */
+static void trim(struct cubin_rows *rows)
+{
+	struct cubin_row *fewer = realloc(rows->rows, (rows->nr_rows + 1ul) * sizeof(*fewer));
+	struct cubin_place *places =
+		realloc(rows->places, (rows->nr_places + 1ul) * sizeof(*places));
+
+	if (fewer) {
+		rows->rows = fewer;
+		rows->room_rows = rows->nr_rows + 1;
+	}
+	if (places) {
+		rows->places = places;
+		rows->room_places = rows->nr_places + 1;
+	}
+}
+
 int cubin_rows_init(struct cubin_rows *rows, const struct cubin_image *image,
 		    const struct cubin_section *section, const struct cubin_targets *targets)
 {
@@ -418,8 +435,11 @@ int cubin_rows_init(struct cubin_rows *rows, const struct cubin_image *image,
 		return -EBADMSG;
 	int error = read_units(&table);
 	free(table.directories);
+	if (error)
+		return error;
 	sort_places(rows);
-	return error || table.nr_units ? error : -ENODATA;
+	trim(rows);
+	return table.nr_units ? 0 : -ENODATA;
 }
 
 void cubin_rows_fini(struct cubin_rows *rows)

@@ -4,13 +4,13 @@
  *   - Behind the table of files the header has 4 bytes more: where the unit's strings begin in .debug_str. Tables of
  *     unoptimized code (-G) lack them, and have no inlined functions.
  *   - Extended opcode 0x90, two ULEB numbers: the rows that follow are of a function that was inlined. The first number
- *     is the caller's row, counted from 1 within the sequence (0: nothing is inlined), the second the function's name, an
- *     offset from the unit's strings. 0x91, a ULEB number: the name alone.
+ *     is the caller's row, counted from 1 within the sequence (0: nothing is inlined). The second is the function's
+ *     name, an offset from the unit's strings. 0x91, a ULEB number: the name alone.
  *   - Each kernel starts at 0 of its own section, so that sequences overlap; relocations tell them apart
  *     (cubin_targets.h). libdw merges them, and finds callers of one kernel in another.
  *   - The linker puts the units of several object files one behind the other, and their strings. The assembler of CUDA
- *     13.0 does not tell it of the 4 bytes if the code is for sm_90: they stay 0 in each unit. Names of all but the first
- *     unit would be wrong, and count as not known.
+ *     13.0 does not tell it of the 4 bytes if the code is for sm_90: they stay 0 in each unit. Names of all but the
+ *     first unit would be wrong, and count as not known.
  * Pure; one thread at a time. */
 #ifndef CUBIN_ROWS_H
 #define CUBIN_ROWS_H

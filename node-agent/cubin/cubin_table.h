@@ -1,0 +1,56 @@
+/* The cubins of one process, which come in chunks and are kept as line tables (cubin_lines.h). The process may be
+ * hostile: it may announce anything, send chunks twice or never, and each of its cubins may be damaged. What it makes
+ * the agent hold is bounded. One thread at a time, which is that of the cache. */
+#ifndef CUBIN_TABLE_H
+#define CUBIN_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cubin_lines.h"
+
+#define CUBIN_SIZE_MAX (64u << 20) /* bytes of a cubin */
+#define CUBIN_TABLE_SIZE_MAX                                                                       \
+	(256u << 20) /* bytes of unfinished cubins and of line tables, shared ones too */
+#define CUBIN_TABLE_MAX (1u << 14) /* cubins that are remembered */
+
+struct cubin_cache;
+struct cubin_table;
+
+enum cubin_state {
+	CUBIN_UNKNOWN = 0, /* no chunk has come */
+	CUBIN_PARTIAL = 1,
+	CUBIN_WITH_LINES = 2,
+	CUBIN_WITHOUT_LINES = 3,
+	CUBIN_DAMAGED = 4,
+	CUBIN_REFUSED = 5,
+};
+
+/* Cubins, each counted in one of these once it is known. */
+struct cubin_counts {
+	uint64_t with_lines, without_lines, damaged;
+	uint64_t refused; /* beyond the bounds above, or memory was lacking */
+	uint64_t partial; /* now */
+};
+
+/* The cache is borrowed until cubin_table_destroy(). NULL: out of memory. The caller owns the table;
+ * cubin_table_destroy() accepts NULL. */
+struct cubin_table *cubin_table_create(struct cubin_cache *cache);
+void cubin_table_destroy(struct cubin_table *table);
+
+/* Takes nr_bytes from offset on of the cubin `crc`, which has size bytes. Chunks may come in any order, overlap, and come
+ * again; chunks of a finished cubin change nothing. With the last byte the line table is made, and the bytes go.
+ * 0; -EINVAL: the chunk is empty, lies outside of the cubin, or gives it another size than those before; -EFBIG: the
+ * cubin is refused; -ENOMEM: it is refused for lack of memory. What is refused or damaged stays so. */
+int cubin_table_chunk(struct cubin_table *table, uint64_t crc, uint32_t size, uint32_t offset,
+		      const void *bytes, uint32_t nr_bytes);
+
+enum cubin_state cubin_table_state(const struct cubin_table *table, uint64_t crc);
+
+/* As cubin_lines_find(); 0, too, if the cubin has no lines. The texts are borrowed until cubin_table_destroy(). */
+size_t cubin_table_find(const struct cubin_table *table, uint64_t crc, const char *function,
+			uint64_t offset, struct cubin_frame frames[CUBIN_FRAMES_MAX]);
+
+void cubin_table_count(const struct cubin_table *table, struct cubin_counts *counts);
+
+#endif
