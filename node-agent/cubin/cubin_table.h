@@ -38,8 +38,8 @@ struct cubin_counts {
 struct cubin_table *cubin_table_create(struct cubin_cache *cache);
 void cubin_table_destroy(struct cubin_table *table);
 
-/* Takes nr_bytes from offset on of the cubin `crc`, which has size bytes. Chunks may come in any order, overlap, and come
- * again; chunks of a finished cubin change nothing. With the last byte the line table is made, and the bytes go.
+/* Takes nr_bytes from offset on of the cubin `crc`, which has size bytes. Chunks may come in any order, overlap, and
+ * come again; chunks of a finished cubin change nothing. With the last byte the line table is made, and the bytes go.
  * 0; -EINVAL: the chunk is empty, lies outside of the cubin, or gives it another size than those before; -EFBIG: the
  * cubin is refused; -ENOMEM: it is refused for lack of memory. What is refused or damaged stays so. */
 int cubin_table_chunk(struct cubin_table *table, uint64_t crc, uint32_t size, uint32_t offset,
