@@ -20,8 +20,8 @@ size_t cubin_frame_name_write(const struct cubin_frame *frame, const char *kerne
 			      size_t max);
 
 /* Writes frames, which come innermost first, as one symbol of several functions: outermost first, '\n' between them. If
- * the text does not fit in max bytes, the innermost functions are left out. Returns its length; 0: there is no frame, or
- * none fits. The text is terminated if max is not 0. */
+ * the text does not fit in max bytes, the innermost functions are left out. Returns its length; 0: there is no frame,
+ * or none fits. The text is terminated if max is not 0. */
 size_t cubin_frame_name_chain(const struct cubin_frame *frames, size_t count, const char *kernel,
 			      char *text, size_t max);
 

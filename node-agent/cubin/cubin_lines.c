@@ -172,15 +172,21 @@ static const struct cubin_row *find_row(const struct cubin_rows *rows,
 	return &rows->rows[place->row];
 }
 
+/* NULL: not known. */
+static const char *name_of(const struct cubin_lines *lines, const struct cubin_row *row)
+{
+	return row->name < lines->strings_size && lines->strings[row->name]
+		       ? lines->strings + row->name
+		       : NULL;
+}
+
 static struct cubin_frame frame_of(const struct cubin_lines *lines, const struct cubin_row *row,
 				   const char *function)
 {
 	uint32_t path = row->file ? lines->path_of_file[row->file - 1] : PATH_NONE;
 
-	if (row->caller)
-		function = row->name < lines->strings_size ? lines->strings + row->name : NULL;
 	return (struct cubin_frame){
-		.function = function,
+		.function = row->caller ? name_of(lines, row) : function,
 		.file = path != PATH_NONE ? lines->paths + path : NULL,
 		.line = row->line,
 	};

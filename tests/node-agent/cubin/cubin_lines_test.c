@@ -306,6 +306,22 @@ static void names_behind_the_strings_are_not_known(void **state)
 	cubin_lines_destroy(lines);
 }
 
+static void empty_name_is_not_known(void **state)
+{
+	struct cubin_lines *lines;
+
+	(void)state;
+	fixture.strings = "\0eaf\0middle";
+	fixture.strings_size = sizeof(strings);
+	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 32);
+	fixture_begin(&fixture);
+	put_chain(0, 10);
+	fixture_end(&fixture);
+	assert_int_equal(create(&lines), 0);
+	assert_chain(lines, "a", 0, "- two.h:12 < middle two.h:11 < a /src/one.cu:10");
+	cubin_lines_destroy(lines);
+}
+
 static void circular_chain_ends_at_the_bound(void **state)
 {
 	struct cubin_frame frames[CUBIN_FRAMES_MAX];
@@ -595,6 +611,7 @@ int main(void)
 		TEST(names_count_from_the_strings_of_the_unit),
 		TEST(names_of_a_unit_with_the_strings_of_another_are_not_known),
 		TEST(names_behind_the_strings_are_not_known),
+		TEST(empty_name_is_not_known),
 		TEST(circular_chain_ends_at_the_bound),
 		TEST(function_within_a_kernel_is_found_by_both_names),
 		TEST(name_of_two_functions_is_not_known),
