@@ -1,6 +1,6 @@
 /* The cubins of one process, which come in chunks and are kept as line tables (cubin_lines.h). The process may be
  * hostile: it may announce anything, send chunks twice or never, and each of its cubins may be damaged. What it makes
- * the agent hold is bounded. One thread at a time, which is that of the cache. */
+ * the agent hold is bounded, and line tables that it shares count in full. One thread at a time, which is that of the cache. */
 #ifndef CUBIN_TABLE_H
 #define CUBIN_TABLE_H
 
@@ -9,10 +9,9 @@
 
 #include "cubin_lines.h"
 
-#define CUBIN_SIZE_MAX (64u << 20) /* bytes of a cubin */
-#define CUBIN_TABLE_SIZE_MAX                                                                       \
-	(256u << 20) /* bytes of unfinished cubins and of line tables, shared ones too */
-#define CUBIN_TABLE_MAX (1u << 14) /* cubins that are remembered */
+#define CUBIN_SIZE_MAX       (64u << 20)  /* bytes of a cubin */
+#define CUBIN_TABLE_SIZE_MAX (256u << 20) /* bytes of unfinished cubins and line tables */
+#define CUBIN_TABLE_MAX      (1u << 14)   /* cubins that are remembered */
 
 struct cubin_cache;
 struct cubin_table;
