@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "cubin_functions.h"
+#include "cubin_names.h"
 #include "cubin_rows.h"
 #include "cubin_targets.h"
 
@@ -17,8 +18,7 @@ struct cubin_lines {
 	uint32_t *path_of_file; /* owns; offset in the paths, or PATH_NONE */
 	char *paths;            /* owns; each ends in a NUL */
 	uint32_t paths_size, room_paths;
-	char *strings; /* owns; .debug_str and a NUL; NULL: no row has a name */
-	size_t strings_size;
+	struct cubin_names names;
 };
 
 /* ---- what is kept of the image */
@@ -69,21 +69,6 @@ static int make_paths(struct cubin_lines *lines, const char *table)
 	return error;
 }
 
-static int copy_strings(struct cubin_lines *lines, const struct cubin_image *image)
-{
-	struct cubin_section section;
-
-	if (!lines->rows.has_names || !cubin_image_find(image, ".debug_str", &section))
-		return 0;
-	lines->strings = malloc(section.size + 1);
-	if (!lines->strings)
-		return -ENOMEM;
-	memcpy(lines->strings, image->data + section.offset, section.size);
-	lines->strings[section.size] = '\0';
-	lines->strings_size = section.size;
-	return 0;
-}
-
 static int read_image(struct cubin_lines *lines, const struct cubin_image *image)
 {
 	struct cubin_targets targets = {0};
@@ -100,7 +85,7 @@ static int read_image(struct cubin_lines *lines, const struct cubin_image *image
 		error = cubin_functions_init(&lines->functions, image);
 	if (!error)
 		error = make_paths(lines, (const char *)image->data + table.offset);
-	return error ? error : copy_strings(lines, image);
+	return error ? error : cubin_names_init(&lines->names, &lines->rows, image);
 }
 
 int cubin_lines_create(const void *data, size_t size, struct cubin_lines **lines)
@@ -130,7 +115,7 @@ void cubin_lines_destroy(struct cubin_lines *lines)
 	cubin_rows_fini(&lines->rows);
 	free(lines->path_of_file);
 	free(lines->paths);
-	free(lines->strings);
+	cubin_names_fini(&lines->names);
 	free(lines);
 }
 
@@ -141,8 +126,9 @@ size_t cubin_lines_size(const struct cubin_lines *lines)
 
 	return sizeof(*lines) + rows->room_rows * sizeof(*rows->rows) +
 	       rows->room_places * sizeof(*rows->places) + rows->room_files * sizeof(*rows->files) +
+	       rows->room_units * sizeof(*rows->units) +
 	       rows->nr_files * sizeof(*lines->path_of_file) + lines->room_paths +
-	       lines->strings_size + functions->room * sizeof(*functions->items) +
+	       lines->names.size + functions->room * sizeof(*functions->items) +
 	       (functions->index.mask + 1ul) * sizeof(*functions->index.slots) +
 	       functions->names_size;
 }
@@ -172,21 +158,13 @@ static const struct cubin_row *find_row(const struct cubin_rows *rows,
 	return &rows->rows[place->row];
 }
 
-/* NULL: not known. */
-static const char *name_of(const struct cubin_lines *lines, const struct cubin_row *row)
-{
-	return row->name < lines->strings_size && lines->strings[row->name]
-		       ? lines->strings + row->name
-		       : NULL;
-}
-
 static struct cubin_frame frame_of(const struct cubin_lines *lines, const struct cubin_row *row,
 				   const char *function)
 {
 	uint32_t path = row->file ? lines->path_of_file[row->file - 1] : PATH_NONE;
 
 	return (struct cubin_frame){
-		.function = row->caller ? name_of(lines, row) : function,
+		.function = row->caller ? cubin_names_text(&lines->names, row->name) : function,
 		.file = path != PATH_NONE ? lines->paths + path : NULL,
 		.line = row->line,
 	};

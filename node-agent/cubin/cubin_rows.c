@@ -29,12 +29,10 @@ enum {
 struct unit {
 	const uint8_t *operands; /* of the standard opcodes from 1 on: how many numbers each has */
 	uint32_t first_file;     /* index in the rows' files */
-	uint32_t strings;        /* offset in .debug_str */
+	uint32_t strings;        /* offset in .debug_str; CUBIN_NAME_NONE: it has none */
 	uint32_t minimum, range; /* bytes of an instruction; lines of a special opcode */
 	int32_t base;
 	uint32_t opcode_base;
-	bool is_trusted; /* whether `strings` is the unit's own */
-	bool has_names;
 };
 
 /* The registers of the line program. */
@@ -52,8 +50,6 @@ struct table {
 	const struct cubin_targets *targets;
 	uint32_t *directories; /* owns; of the unit */
 	uint32_t nr_directories, room_directories;
-	uint64_t strings_known; /* below it lie the strings of units with names */
-	uint32_t nr_units;
 };
 
 static const struct state start_of_sequence = {
@@ -81,17 +77,7 @@ static int add_place(struct cubin_rows *rows, const struct state *state, uint32_
 	return 0;
 }
 
-static uint32_t name_in(struct unit *unit, const struct state *state)
-{
-	uint64_t name = (uint64_t)unit->strings + state->name;
-
-	if (state->caller == 0 || state->name == CUBIN_NAME_NONE)
-		return CUBIN_NAME_NONE;
-	unit->has_names = true;
-	return unit->is_trusted && name < CUBIN_NAME_NONE ? (uint32_t)name : CUBIN_NAME_NONE;
-}
-
-static int add_row(struct cubin_rows *rows, struct unit *unit, const struct state *state)
+static int add_row(struct cubin_rows *rows, const struct unit *unit, const struct state *state)
 {
 	bool is_file = state->file > 0 && state->file <= rows->nr_files - unit->first_file;
 
@@ -103,7 +89,7 @@ static int add_row(struct cubin_rows *rows, struct unit *unit, const struct stat
 		.file = is_file ? unit->first_file + state->file : 0,
 		.line = state->line,
 		.caller = state->caller,
-		.name = name_in(unit, state),
+		.name = state->caller ? state->name : CUBIN_NAME_NONE,
 	};
 	rows->has_names = rows->has_names || row.name != CUBIN_NAME_NONE;
 	rows->rows[rows->nr_rows++] = row;
@@ -279,7 +265,7 @@ static void run_standard(const struct unit *unit, struct dwarf_reader *program, 
 	}
 }
 
-static int run_special(struct cubin_rows *rows, struct unit *unit, struct state *state,
+static int run_special(struct cubin_rows *rows, const struct unit *unit, struct state *state,
 		       uint32_t opcode)
 {
 	uint32_t step = opcode - unit->opcode_base;
@@ -289,7 +275,7 @@ static int run_special(struct cubin_rows *rows, struct unit *unit, struct state 
 	return add_row(rows, unit, state);
 }
 
-static int run_program(struct table *table, struct unit *unit, struct dwarf_reader *program)
+static int run_program(struct table *table, const struct unit *unit, struct dwarf_reader *program)
 {
 	struct state state = start_of_sequence;
 	int error = 0;
@@ -334,10 +320,21 @@ static int read_header(struct table *table, struct unit *unit, struct dwarf_read
 	int error = read_directories(table, header);
 	if (!error)
 		error = read_files(table, unit, header);
-	if (error || dwarf_reader_left(header) < sizeof(uint32_t))
-		return error;
-	unit->strings = (uint32_t)dwarf_reader_unsigned(header, sizeof(uint32_t));
-	unit->is_trusted = unit->strings >= table->strings_known;
+	unit->strings = dwarf_reader_left(header) < sizeof(uint32_t)
+				? CUBIN_NAME_NONE
+				: (uint32_t)dwarf_reader_unsigned(header, sizeof(uint32_t));
+	return error;
+}
+
+static int add_unit(struct cubin_rows *rows, const struct unit *unit)
+{
+	if (array_reserve(&rows->units, &rows->room_units, rows->nr_units + 1ull,
+			  sizeof(*rows->units)))
+		return -ENOMEM;
+	rows->units[rows->nr_units++] = (struct cubin_unit){
+		.first_row = rows->nr_rows,
+		.strings = unit->strings,
+	};
 	return 0;
 }
 
@@ -355,11 +352,8 @@ static int read_unit(struct table *table, struct dwarf_reader *bytes)
 	struct dwarf_reader header = dwarf_reader_on(start, size, 0);
 	int error = read_header(table, &unit, &header, version);
 	if (!error)
-		error = run_program(table, &unit, bytes);
-	if (unit.has_names && unit.is_trusted)
-		table->strings_known = unit.strings + 1ull;
-	table->nr_units++;
-	return error;
+		error = add_unit(table->rows, &unit);
+	return error ? error : run_program(table, &unit, bytes);
 }
 
 static int read_units(struct table *table)
@@ -439,7 +433,7 @@ int cubin_rows_init(struct cubin_rows *rows, const struct cubin_image *image,
 		return error;
 	sort_places(rows);
 	trim(rows);
-	return table.nr_units ? 0 : -ENODATA;
+	return rows->nr_units ? 0 : -ENODATA;
 }
 
 void cubin_rows_fini(struct cubin_rows *rows)
@@ -447,5 +441,6 @@ void cubin_rows_fini(struct cubin_rows *rows)
 	free(rows->rows);
 	free(rows->places);
 	free(rows->files);
+	free(rows->units);
 	*rows = (struct cubin_rows){0};
 }

@@ -8,9 +8,6 @@
  *     name, an offset from the unit's strings. 0x91, a ULEB number: the name alone.
  *   - Each kernel starts at 0 of its own section, so that sequences overlap; relocations tell them apart
  *     (cubin_targets.h). libdw merges them, and finds callers of one kernel in another.
- *   - The linker puts the units of several object files one behind the other, and their strings. The assembler of CUDA
- *     13.0 does not tell it of the 4 bytes if the code is for sm_90: they stay 0 in each unit. Names of all but the
- *     first unit would be wrong, and count as not known.
  * Pure; one thread at a time. */
 #ifndef CUBIN_ROWS_H
 #define CUBIN_ROWS_H
@@ -32,8 +29,7 @@ struct cubin_row {
 	uint32_t file;   /* index + 1; 0: not known */
 	uint32_t line;   /* 0: no line of the source */
 	uint32_t caller; /* index of the row that called, + 1; 0: nothing is inlined */
-	uint32_t
-		name; /* of the inlined function: offset in .debug_str; CUBIN_NAME_NONE: not known */
+	uint32_t name;   /* of the inlined function (cubin_names.h); CUBIN_NAME_NONE: not known */
 };
 
 /* Where the code of a row begins. It goes on until the next place of its section. */
@@ -49,6 +45,11 @@ struct cubin_file {
 	uint32_t directory; /* 0: it has none */
 };
 
+struct cubin_unit {
+	uint32_t first_row; /* index; its rows end where those of the next unit begin */
+	uint32_t strings;   /* where they begin in .debug_str; CUBIN_NAME_NONE: it has none */
+};
+
 /* Embedded; zeroed memory has no rows. The caller owns the arrays: cubin_rows_fini(). */
 struct cubin_rows {
 	struct cubin_row *rows; /* in the order of the table */
@@ -57,6 +58,8 @@ struct cubin_rows {
 	uint32_t nr_places, room_places;
 	struct cubin_file *files;
 	uint32_t nr_files, room_files;
+	struct cubin_unit *units;
+	uint32_t nr_units, room_units;
 	bool has_names;
 };
 

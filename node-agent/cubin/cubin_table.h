@@ -1,6 +1,7 @@
 /* The cubins of one process, which come in chunks and are kept as line tables (cubin_lines.h). The process may be
  * hostile: it may announce anything, send chunks twice or never, and each of its cubins may be damaged. What it makes
- * the agent hold is bounded, and line tables that it shares count in full. One thread at a time, which is that of the cache. */
+ * the agent hold is bounded, and line tables that it shares count in full. One thread at a time, which is that of the
+ * cache. */
 #ifndef CUBIN_TABLE_H
 #define CUBIN_TABLE_H
 

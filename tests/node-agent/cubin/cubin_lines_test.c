@@ -268,14 +268,14 @@ static void names_count_from_the_strings_of_the_unit(void **state)
 	cubin_lines_destroy(lines);
 }
 
-/* As the linker of CUDA 13.0 leaves them for sm_90: both units say that their strings begin at 0. */
-static void names_of_a_unit_with_the_strings_of_another_are_not_known(void **state)
+/* Two units that both say that their strings begin at 0, as after the assembler of CUDA 13.0 for sm_90. */
+static void assert_names_of_second(const char *bytes, size_t size, const char *expected)
 {
 	struct cubin_lines *lines;
 
-	(void)state;
-	fixture.strings = strings;
-	fixture.strings_size = sizeof(strings);
+	begin(NULL);
+	fixture.strings = bytes;
+	fixture.strings_size = size;
 	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 32);
 	fixture_symbol_add(&fixture, "b", FIXTURE_TEXT_B, 0, 32);
 	fixture_begin(&fixture);
@@ -286,7 +286,53 @@ static void names_of_a_unit_with_the_strings_of_another_are_not_known(void **sta
 	fixture_end(&fixture);
 	assert_int_equal(create(&lines), 0);
 	assert_chain(lines, "a", 0, "leaf two.h:12 < middle two.h:11 < a /src/one.cu:10");
-	assert_chain(lines, "b", 0, "- two.h:52 < - two.h:51 < b /src/one.cu:50");
+	assert_chain(lines, "b", 0, expected);
+	cubin_lines_destroy(lines);
+}
+
+static void names_of_a_unit_without_its_place_are_found_by_the_strings(void **state)
+{
+	static const char two[] = "leaf\0middle\0tiny\0inner";
+
+	(void)state;
+	assert_names_of_second(two, sizeof(two),
+			       "tiny two.h:52 < inner two.h:51 < b /src/one.cu:50");
+}
+
+static void names_that_do_not_fit_the_strings_are_not_known(void **state)
+{
+	static const char shared[] = "leaf\0middle", more[] = "leaf\0middle\0tiny\0inner\0unused",
+			  between[] = "leaf\0middle\0unused\0tiny\0inner",
+			  endless[] = {'l', 'e', 'a', 'f', 0,   'm', 'i', 'd', 'd',
+				       'l', 'e', 0,   't', 'i', 'n', 'y', 0,   'i'};
+	static const char unknown[] = "- two.h:52 < - two.h:51 < b /src/one.cu:50";
+
+	(void)state;
+	assert_names_of_second(shared, sizeof(shared), unknown);
+	assert_names_of_second(more, sizeof(more), unknown);
+	assert_names_of_second(between, sizeof(between), unknown);
+	assert_names_of_second(endless, sizeof(endless), unknown);
+}
+
+static void names_of_units_count_from_the_places_that_they_tell(void **state)
+{
+	struct cubin_lines *lines;
+
+	(void)state;
+	fixture.strings = "leaf\0middle\0unused\0tiny\0inner";
+	fixture.strings_size = 30;
+	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 32);
+	fixture_symbol_add(&fixture, "b", FIXTURE_TEXT_B, 0, 32);
+	fixture_begin(&fixture);
+	put_chain(0, 10);
+	fixture_end(&fixture);
+	fixture.string_base = 19;
+	fixture_begin(&fixture);
+	put_chain(1, 50);
+	fixture_end(&fixture);
+	assert_int_equal(create(&lines), 0);
+	assert_chain(lines, "a", 0, "leaf two.h:12 < middle two.h:11 < a /src/one.cu:10");
+	assert_chain(lines, "b", 0, "tiny two.h:52 < inner two.h:51 < b /src/one.cu:50");
 	cubin_lines_destroy(lines);
 }
 
@@ -609,7 +655,9 @@ int main(void)
 		TEST(line_zero_is_no_line),
 		TEST(callers_are_rows_of_the_same_sequence),
 		TEST(names_count_from_the_strings_of_the_unit),
-		TEST(names_of_a_unit_with_the_strings_of_another_are_not_known),
+		TEST(names_of_a_unit_without_its_place_are_found_by_the_strings),
+		TEST(names_that_do_not_fit_the_strings_are_not_known),
+		TEST(names_of_units_count_from_the_places_that_they_tell),
 		TEST(names_behind_the_strings_are_not_known),
 		TEST(empty_name_is_not_known),
 		TEST(circular_chain_ends_at_the_bound),

@@ -65,7 +65,7 @@ class Cubin:
         self.read_sections()
         self.read_symbols()
         self.read_relocations()
-        self.sequences, self.bases = [], set()
+        self.sequences, self.strings_end = [], 0
         table = self.sections[".debug_line"]
         self.table_offset = table["offset"]
         units = Bytes(self.data, table["offset"], table["offset"] + table["size"])
@@ -122,13 +122,11 @@ class Cubin:
         while name := unit.text():
             directory, _, _ = unit.uleb(), unit.uleb(), unit.uleb()
             unit.files[len(unit.files)] = ("" if name[0] == "/" else directories[directory]) + name
-        unit.strings = unit.take("I") if program - unit.at >= 4 else None
-        unit.is_trusted = unit.strings is not None and unit.strings not in self.bases
+        # The place of the strings may be missing: then it is behind those of the unit before.
+        unit.strings = (unit.take("I") if program - unit.at >= 4 else 0) or self.strings_end
         unit.at = program
         while unit.at < unit.end:
             self.sequences.append(self.read_sequence(unit))
-        if any(row.caller for sequence in self.sequences for row in sequence.rows):
-            self.bases.add(unit.strings)
 
     def read_sequence(self, unit):
         sequence = Sequence()
@@ -173,11 +171,13 @@ class Cubin:
             else:
                 assert opcode in (6, 7), opcode
             if is_row:
-                text = self.name(unit, name) if caller else None
+                text = self.name(unit.strings + name) if caller else None
                 sequence.rows.append(Row(address, unit.files[file], line, caller, text))
 
-    def name(self, unit, offset):
-        return self.text(self.sections[".debug_str"]["offset"] + unit.strings + offset) if unit.is_trusted else "-"
+    def name(self, offset):
+        text = self.text(self.sections[".debug_str"]["offset"] + offset)
+        self.strings_end = max(self.strings_end, offset + len(text) + 1)
+        return text
 
     def chain(self, name, offset):
         """The frames at a function's offset, innermost first: (function, file, line)."""
