@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!has_lines || cubin_image_open(data, size, &image) != 0 ||
 	    cubin_functions_init(&functions, &image) != 0)
 		abort();
-	if (cubin_lines_size(lines) > 3 * size + (256u << 20))
+	if (cubin_lines_size(lines) > 7 * size + (256u << 20))
 		abort();
 	check_functions(lines, &functions);
 	cubin_functions_fini(&functions);

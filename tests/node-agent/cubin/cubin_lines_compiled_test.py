@@ -59,10 +59,13 @@ TRITON = """
 	add.s64 %rd3, %rd1, %rd2;
 	ld.global.f32 %f1, [%rd3];
 	.loc 1 14 20
-	.loc 2 256 15, function_name $L__info_string0, inlined_at 1 14 20
-	mul.f32 %f2, %f1, 0f40400000;
-	sqrt.approx.f32 %f3, %f2;
+	.loc 2 267 36, function_name $L__info_string0, inlined_at 1 14 20
+	.loc 2 256 15, function_name $L__info_string1, inlined_at 2 267 36
+	sqrt.approx.f32 %f2, %f1;
 	.loc 1 15 20
+	.loc 2 277 15, function_name $L__info_string0, inlined_at 1 15 20
+	ex2.approx.f32 %f3, %f2;
+	.loc 1 16 20
 	st.global.f32 [%rd3], %f3;
 	ret;
 }
@@ -74,6 +77,11 @@ $L__info_string0:
 	.b8 115
 	.b8 117
 	.b8 109
+	.b8 0
+$L__info_string1:
+	.b8 97
+	.b8 100
+	.b8 100
 	.b8 0
 	}
 """
@@ -207,8 +215,13 @@ def check_triton(compiler):
     source, cubin = compiler.write("triton.ptx", TRITON), compiler.path("triton.cubin")
     subprocess.run([compiler.ptxas, "-lineinfo", "-arch", "sm_80", source, "-o", cubin], check=True)
     chains, count = compiler.compare(cubin)
-    check_chains(chains, "add_kernel", {(("sum", 256), ("add_kernel", 14)), (("add_kernel", 15),), (("add_kernel", 12),)},
-                 {(("add_kernel", line),) for line in (10, 14)})
+    required = {(("add", 256), ("sum", 267), ("add_kernel", 14)), (("sum", 277), ("add_kernel", 15)), (("add_kernel", 16),),
+                (("add_kernel", 12),)}
+    check_chains(chains, "add_kernel", required, {(("add_kernel", line),) for line in (10, 14, 15)})
+    _, frames = compiler.ask(cubin, [("add_kernel", offset) for offset in range(0, 256, 16)])
+    files = {name: file for chain in frames for name, file, _ in chain}
+    library = "/usr/lib/python3/site-packages/triton/language/standard.py"
+    check(files == {"add": library, "sum": library, "add_kernel": "/home/u/add_kernel.py"}, f"files: {files}")
     return count
 
 
