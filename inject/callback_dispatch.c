@@ -117,6 +117,8 @@ static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callbac
 	}
 	if (enter)
 		launch_callback_enter(&self.launch, cbid, call);
+	else if (__builtin_expect(self.record & RECORD_OPTION_STALLS, 0) && call->context)
+		kernel_sampler_meet(call->context);
 	if (__builtin_expect(graph_callback_is_launch(cbid), 0))
 		graph_callback_launched(&self.launch, self.library, call, true);
 	if (!enter)

@@ -24,6 +24,7 @@
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/link_reader.h"
 #include "node-agent/base/telemetry_reader.h"
+#include "node-agent/cubin/cubin_cache.h"
 #include "node-agent/dictionary/user_shares.h"
 #include "node-agent/guests/guest_control.h"
 #include "node-agent/guests/guest_listener.h"
@@ -275,10 +276,11 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->control = calloc(1, sizeof(*agent->control));
 	agent->runs = run_table_create();
 	agent->links = link_reader_create();
+	agent->cubins = cubin_cache_create();
 	agent->telemetry = telemetry_reader_create(TELEMETRY_READER_INTERVAL_MS);
-	if (!agent->links || !agent->telemetry || !agent->strings || !agent->stacks ||
-	    !agent->shares || !agent->processes || !agent->control || !agent->runs ||
-	    agent_absence_init(&agent->absence))
+	if (!agent->links || !agent->cubins || !agent->telemetry || !agent->strings ||
+	    !agent->stacks || !agent->shares || !agent->processes || !agent->control ||
+	    !agent->runs || agent_absence_init(&agent->absence))
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -300,6 +302,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->scope = (struct guest_process_scope){
 		.strings = agent->strings,
 		.stacks = agent->stacks,
+		.cubins = agent->cubins,
 		.shares = agent->shares,
 		.builder = agent->builder,
 		.publisher = agent->publisher,
@@ -367,6 +370,7 @@ void agent_destroy(struct agent *agent)
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	table_keeper_stop(agent->tables, TABLES_WAIT_MS);
+	cubin_cache_destroy(agent->cubins);
 	link_reader_destroy(agent->links, LINKS_WAIT_MS);
 	telemetry_reader_destroy(agent->telemetry, TELEMETRY_WAIT_MS);
 	batch_builder_destroy(agent->builder);

@@ -112,6 +112,7 @@ struct agent {
 	struct device_list devices;
 	struct numa_map *numa; /* NULL: the machine has no NUMA nodes to tell apart */
 	struct link_reader *links;
+	struct cubin_cache *cubins;
 	struct telemetry_reader *telemetry;
 	struct publisher *publisher;
 	struct publisher_lag lag;

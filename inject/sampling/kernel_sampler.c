@@ -78,16 +78,31 @@ void kernel_sampler_context(void *context, uint32_t device_id)
 		atomic_store(&self.left_out, true);
 		return;
 	}
-	while (i < KERNEL_SAMPLER_CONTEXTS && atomic_load(&self.contexts[i].context))
+	while (i < KERNEL_SAMPLER_CONTEXTS && atomic_load(&self.contexts[i].context) &&
+	       atomic_load(&self.contexts[i].context) != context)
 		i++;
 	if (i < KERNEL_SAMPLER_CONTEXTS) {
 		self.contexts[i].device_id = device_id;
-		self.contexts[i].on = self.contexts[i].given_up = false;
+		if (!atomic_load(&self.contexts[i].context))
+			self.contexts[i].on = self.contexts[i].given_up = false;
 		atomic_store(&self.contexts[i].context, context);
 	}
 	if (i == KERNEL_SAMPLER_CONTEXTS)
 		atomic_store(&self.left_out, true);
 	pthread_mutex_unlock(&self.lock);
+}
+
+void kernel_sampler_meet(void *context)
+{
+	uint32_t device_id;
+
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
+		if (atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) ==
+		    context)
+			return;
+	if (self.library->get_device_id &&
+	    self.library->get_device_id(context, &device_id) == CUPTI_ABI_SUCCESS)
+		kernel_sampler_context(context, device_id);
 }
 
 /* CUPTI ends the session of a context that is destroyed. Without the lock a look is at work, perhaps at this context,
@@ -283,12 +298,33 @@ static void look(struct context *context)
 	}
 }
 
+/* Returns whether another context of this process has the GPU's session. */
+static bool is_taken(const struct context *context)
+{
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
+		if (self.contexts[i].on && atomic_load(&self.contexts[i].context) &&
+		    self.contexts[i].device_id == context->device_id)
+			return true;
+	return false;
+}
+
+static void refuse_further(struct context *context)
+{
+	context->given_up = true;
+	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
+				 "kernels of a further context of GPU %u may not be sampled: CUPTI "
+				 "samples one context of a GPU",
+				 context->device_id);
+}
+
 static void step(struct context *context, bool may_look)
 {
 	if (!atomic_load(&context->context) || context->given_up)
 		return;
 	if (!has_functions())
 		refuse(context, CUPTI_ABI_NOT_SUPPORTED);
+	else if (!context->on && is_taken(context))
+		refuse_further(context);
 	else if (!context->on)
 		begin(context);
 	else if (may_look)

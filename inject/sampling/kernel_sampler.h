@@ -23,6 +23,9 @@ void kernel_sampler_init(const struct cupti_library *library,
 void kernel_sampler_context(void *context, uint32_t device_id);
 void kernel_sampler_forget(void *context);
 
+/* In a callback of a launch: a guest that took CUPTI up late has not heard of contexts that were there before. */
+void kernel_sampler_meet(void *context);
+
 /* The guest's own thread, while CUPTI is in use: begins sessions, and passes samples on. */
 void kernel_sampler_step(void);
 

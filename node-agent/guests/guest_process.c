@@ -94,6 +94,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.description = new_process->description,
 		.ledger = new_process->ledger,
 		.statistics = new_process->statistics,
+		.cubins = scope->cubins,
 		.share = new_process->share,
 		.placement = new_process->placement,
 		.module = scope->module,
@@ -344,21 +345,20 @@ static int send_streams(struct guest_process *process)
 	return publisher_send(process->scope->publisher, &message);
 }
 
-/* Collectives come alone: no record for a batch has been read since the last message. */
-static int send_collectives(struct guest_process *process)
+/* These come alone: no record for a batch has been read since the last message. */
+static int send_alone(struct guest_process *process)
 {
 	struct message message;
 
-	if (!ring_source_collectives(process->source, &message))
-		return 0;
-	message.collectives.process_id = process->process_id;
-	return publisher_send(process->scope->publisher, &message);
+	return ring_source_alone(process->source, process->process_id, &message)
+		       ? publisher_send(process->scope->publisher, &message)
+		       : 0;
 }
 
 static bool has_records(const struct guest_process *process)
 {
 	return batch_builder_has_records(process->scope->builder) ||
-	       ring_source_has_collectives(process->source);
+	       ring_source_has_alone(process->source);
 }
 
 static int send_batch(struct guest_process *process)
@@ -375,7 +375,7 @@ static int send_batch(struct guest_process *process)
 	if (r == 0 && has_records(process))
 		r = ring_ownership_announce(&process->ownership, publisher_last_seq(publisher) + 1);
 	if (r == 0)
-		r = send_collectives(process);
+		r = send_alone(process);
 	if (r == 0)
 		r = batch_builder_flush(process->scope->builder, process->process_id,
 					clock_offset_ns, clock_valid);

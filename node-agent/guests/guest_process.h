@@ -13,6 +13,7 @@
 #include "node-agent/publish/batch_builder.h"
 #include "node-agent/publish/publisher.h"
 
+struct cubin_cache;
 struct guest_register;
 struct numa_map;
 struct predecessor_table;
@@ -39,6 +40,7 @@ struct guest_process_scope {
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
 	struct user_shares *shares;    /* shares of strings and stacks */
+	struct cubin_cache *cubins;    /* of the node */
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;

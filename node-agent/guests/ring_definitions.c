@@ -16,14 +16,17 @@ int ring_definitions_init(struct ring_definitions *definitions, const struct rin
 		.modules = module_table_create(ring_outputs_modules(outputs), pid, user,
 					       user == geteuid()),
 		.collectives = ring_collectives_create(outputs->ledger),
+		.samples = ring_samples_create(outputs),
 	};
-	return definitions->modules && definitions->collectives ? 0 : -ENOMEM;
+	return definitions->modules && definitions->collectives && definitions->samples ? 0
+											: -ENOMEM;
 }
 
 void ring_definitions_fini(struct ring_definitions *definitions)
 {
 	module_table_destroy(definitions->modules);
 	ring_collectives_destroy(definitions->collectives);
+	ring_samples_destroy(definitions->samples);
 	id_table_fini(&definitions->names);
 }
 
@@ -195,11 +198,9 @@ static int define_kernel_config(struct ring_definitions *definitions,
 		1);
 }
 
-static int define_communicator(struct ring_definitions *definitions,
-			       const struct definition_communicator *communicator)
+/* Counts what no guest writes. */
+static int judge(struct ring_definitions *definitions, int r)
 {
-	int r = ring_collectives_define(definitions->collectives, communicator);
-
 	if (r != -EINVAL)
 		return r;
 	count_untrusted(definitions);
@@ -231,6 +232,12 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_communicator);
 	case DEFINITION_CONTEXT:
 		return sizeof(struct definition_context);
+	case DEFINITION_STALL_REASON:
+		return sizeof(struct definition_stall_reason);
+	case DEFINITION_KERNEL_SAMPLES:
+		return sizeof(struct definition_kernel_samples);
+	case DEFINITION_CUBIN:
+		return sizeof(struct definition_cubin);
 	default:
 		return UINT32_MAX;
 	}
@@ -265,9 +272,18 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 	case DEFINITION_KERNEL_CONFIG:
 		return define_kernel_config(definitions, head);
 	case DEFINITION_COMMUNICATOR:
-		return define_communicator(definitions, head);
+		return judge(definitions, ring_collectives_define(definitions->collectives, head));
 	case DEFINITION_CONTEXT:
 		return define_context(definitions, head);
+	case DEFINITION_STALL_REASON:
+		return judge(definitions,
+			     ring_samples_reason(definitions->samples, head, text, text_size));
+	case DEFINITION_KERNEL_SAMPLES:
+		return judge(definitions,
+			     ring_samples_add(definitions->samples, head, text, text_size));
+	case DEFINITION_CUBIN:
+		return judge(definitions,
+			     ring_samples_cubin(definitions->samples, head, text, text_size));
 	default: /* DEFINITION_WINDOW: the records carry its number */
 		definitions->window_open =
 			((const struct definition_window *)definitions->definition)->end_ns == 0;
@@ -286,7 +302,8 @@ static int read_all(struct ring_definitions *definitions, struct record_ring *ri
 {
 	const uint64_t room = definitions->text_room;
 
-	while (room - definitions->text_room < RING_DEFINITIONS_TEXT_AT_ONCE) {
+	while (room - definitions->text_room < RING_DEFINITIONS_TEXT_AT_ONCE &&
+	       !ring_samples_is_full(definitions->samples)) {
 		uint32_t type, size;
 		int r = record_ring_read_definition(ring, snapshot, &type, definitions->definition,
 						    DEFINITION_SIZE_MAX, &size);

@@ -10,6 +10,7 @@
 
 #include "ring_collectives.h"
 #include "ring_outputs.h"
+#include "ring_samples.h"
 
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/symbols/module_table.h"
@@ -26,6 +27,7 @@ struct ring_definitions {
 	const struct ring_outputs *outputs;   /* borrowed until fini */
 	struct module_table *modules;         /* owns */
 	struct ring_collectives *collectives; /* owns */
+	struct ring_samples *samples;         /* owns; of running kernels */
 	struct id_table names;                /* guest's name id to string id */
 	uint64_t text_room;  /* bytes of names and paths that the process may still bring */
 	uint32_t nr_modules; /* files announced so far */
@@ -43,7 +45,8 @@ int ring_definitions_init(struct ring_definitions *definitions, const struct rin
 			  pid_t pid, uid_t user);
 void ring_definitions_fini(struct ring_definitions *definitions);
 
-/* Reads all unread definitions within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text. A definition that
+/* Reads all unread definitions within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text, or as many samples
+ * of kernels as one message takes. A definition that
  * makes no sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
 int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
 			  const struct record_ring_snapshot *snapshot);

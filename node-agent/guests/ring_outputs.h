@@ -18,6 +18,7 @@
 #define RING_OUTPUTS_NAME_COST      32u        /* bytes that each name costs besides its text */
 #define RING_OUTPUTS_NODES_MAX      (1u << 21) /* new nodes that the process's stacks may make */
 
+struct cubin_cache;
 struct symbolizer_module;
 struct user_share;
 
@@ -29,6 +30,7 @@ struct ring_outputs {
 	struct process_ledger *ledger;
 	struct process_placement *placement;   /* NULL: places and links are not recorded */
 	struct process_statistics *statistics; /* NULL: the guest's statistics are dropped */
+	struct cubin_cache *cubins; /* NULL: GPU code has no lines */
 	struct user_share *share; /* the user's share of the dictionaries; NULL: no limit */
 	/* Reports where the file of a module can be found. A module may be reported again. May be NULL. */
 	int (*module)(void *context, const struct symbolizer_module *module);

@@ -263,7 +263,15 @@ static int read_activity(struct ring_source *source, struct batch_builder *build
 	}
 }
 
-/* ---- collectives: a message of their own, so that a mark in the ring covers one message's records */
+/* ---- collectives, samples: messages of their own, so that a mark in the ring covers one message's records */
+
+/* Returns 1: samples wait to be sent, or there may be more definitions; 0: all are read; -ENOMEM. */
+static int read_definitions(struct ring_source *source)
+{
+	int r = ring_definitions_read(&source->definitions, source->ring, &source->snapshot);
+
+	return r ? r : ring_samples_waits(source->definitions.samples);
+}
 
 /* Returns 1: some wait to be sent; 0: all are read; -ENOMEM. */
 static int read_collectives(struct ring_source *source)
@@ -274,14 +282,22 @@ static int read_collectives(struct ring_source *source)
 	return r ? r : ring_collectives_waits(source->definitions.collectives);
 }
 
-bool ring_source_collectives(struct ring_source *source, struct message *message)
+bool ring_source_alone(struct ring_source *source, uint32_t process_id, struct message *message)
 {
-	return ring_collectives_take(source->definitions.collectives, message);
+	if (ring_collectives_take(source->definitions.collectives, message)) {
+		message->collectives.process_id = process_id;
+		return true;
+	}
+	if (!ring_samples_take(source->definitions.samples, message))
+		return false;
+	message->samples.process_id = process_id;
+	return true;
 }
 
-bool ring_source_has_collectives(const struct ring_source *source)
+bool ring_source_has_alone(const struct ring_source *source)
 {
-	return ring_collectives_waits(source->definitions.collectives);
+	return ring_collectives_waits(source->definitions.collectives) ||
+	       ring_samples_waits(source->definitions.samples);
 }
 
 void ring_source_abandon(struct ring_source *source)
@@ -314,8 +330,7 @@ static int read_on(struct ring_source *source, struct batch_builder *builder)
 
 	while (r == 0 && source->phase != PHASE_DONE) {
 		if (source->phase == PHASE_DEFINITIONS)
-			r = ring_definitions_read(&source->definitions, source->ring,
-						  &source->snapshot);
+			r = read_definitions(source);
 		else if (source->phase == PHASE_COLLECTIVES)
 			r = read_collectives(source);
 		else if (source->phase == PHASE_LAUNCHES)

@@ -28,8 +28,8 @@ static bool next(struct ring_source_fixture *fixture, struct message *message)
 	int r = ring_source_read(fixture->source, fixture->builder);
 
 	assert_true(r >= 0);
-	assert_int_equal(ring_source_has_collectives(fixture->source), r == 1);
-	return ring_source_collectives(fixture->source, message);
+	assert_int_equal(ring_source_has_alone(fixture->source), r == 1);
+	return ring_source_alone(fixture->source, 1, message);
 }
 
 static void calls_become_a_message_with_their_communicators(void **state)

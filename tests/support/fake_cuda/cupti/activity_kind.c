@@ -13,6 +13,8 @@
 #include "cupti_build.h"
 #include "cupti_clock.h"
 #include "cupti_subscriber.h"
+#include "pc_sampling.h"
+
 #include "sim/sim_clock.h"
 #include "sim/sim_config.h"
 #include "sim/sim_context.h"
@@ -222,6 +224,7 @@ void activity_kind_record(const struct sim_operation *operation)
 	size_t size;
 	bool zeroed = false;
 
+	pc_sampling_record(operation);
 	if (!atomic_load_explicit(&nr_kinds, memory_order_relaxed))
 		return;
 	if (operation->graph_id && operation->kind != SIM_GRAPH && activity_kind_graphs())

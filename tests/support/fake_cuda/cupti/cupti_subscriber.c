@@ -11,6 +11,7 @@
 #include "activity_kind.h"
 #include "activity_resource.h"
 #include "cupti_build.h"
+#include "pc_sampling.h"
 #include "sim/sim_config.h"
 #include "sim/sim_context.h"
 #include "sim/sim_trace.h"
@@ -82,6 +83,7 @@ static void report_resource(uint32_t cbid, struct sim_context *context, struct s
 			    void *descriptor)
 {
 	activity_resource_created(cbid, context, stream);
+	pc_sampling_context(cbid, context);
 	if (!atomic_load_explicit(&enabled[CUPTI_CB_DOMAIN_RESOURCE][cbid], memory_order_relaxed))
 		return;
 	CUpti_ResourceData data = {

@@ -1,0 +1,215 @@
+#include "ring_samples.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "node-agent/cubin/cubin_table.h"
+#include "proto/host_sample.h"
+#include "proto/record.h"
+
+#define REASON_TEXT_MAX 128u /* bytes */
+#define OFFSET_TEXT_MAX 32u
+
+struct ring_samples {
+	const struct ring_outputs *outputs; /* borrowed */
+	struct cubin_table *cubins;         /* owns; NULL: until the first cubin comes */
+	uint32_t reasons[DEFINITION_STALL_REASONS_MAX]; /* string ids */
+	struct host_sample *samples;                    /* owns */
+	uint32_t nr_samples, max_samples;
+	uint32_t node_budget, text_room;
+};
+
+struct ring_samples *ring_samples_create(const struct ring_outputs *outputs)
+{
+	struct ring_samples *samples = calloc(1, sizeof(*samples));
+
+	if (!samples)
+		return NULL;
+	samples->outputs = outputs;
+	samples->node_budget = RING_SAMPLES_NODES_MAX;
+	samples->text_room = RING_SAMPLES_TEXT_MAX;
+	return samples;
+}
+
+void ring_samples_destroy(struct ring_samples *samples)
+{
+	if (!samples)
+		return;
+	cubin_table_destroy(samples->cubins);
+	free(samples->samples);
+	free(samples);
+}
+
+int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
+			const char *name, size_t size)
+{
+	char text[REASON_TEXT_MAX];
+
+	if (head->index >= DEFINITION_STALL_REASONS_MAX || size == 0 || size > sizeof(text))
+		return -EINVAL;
+	for (size_t i = 0; i < size; i++)
+		text[i] = name[i] == '_' ? ' ' : name[i];
+	return string_dictionary_intern(samples->outputs->strings, text, (uint32_t)size,
+					&samples->reasons[head->index]);
+}
+
+int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,
+		       const void *bytes, size_t size)
+{
+	enum cubin_state before, after;
+	int r;
+
+	if (!samples->outputs->cubins)
+		return 0;
+	if (!samples->cubins)
+		samples->cubins = cubin_table_create(samples->outputs->cubins);
+	if (!samples->cubins)
+		return -ENOMEM;
+	before = cubin_table_state(samples->cubins, head->crc);
+	r = cubin_table_chunk(samples->cubins, head->crc, head->size, head->offset, bytes,
+			      (uint32_t)size);
+	after = cubin_table_state(samples->cubins, head->crc);
+	if (before != after && after == CUBIN_REFUSED)
+		process_ledger_count(samples->outputs->ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_GPU_CODE_LOST, 1);
+	return r == -EINVAL ? r : 0;
+}
+
+/* Enters a frame. file NULL: a name alone. */
+static int enter(struct ring_samples *samples, const char *file, const char *name, uint32_t line,
+		 struct message_frame *frame)
+{
+	const struct ring_outputs *outputs = samples->outputs;
+	struct message_code code = {0};
+	int r = 0;
+
+	if (file)
+		r = string_dictionary_intern(outputs->strings, file, strlen(file), &code.file);
+	if (r == 0)
+		r = string_dictionary_intern(outputs->strings, name, strlen(name), &code.name);
+	*frame = (struct message_frame){.offset = line};
+	return r ? r : stack_dictionary_add_code(outputs->stacks, code, &frame->code);
+}
+
+static size_t text_size(const struct cubin_frame *chain, size_t count, const char *kernel)
+{
+	size_t size = strlen(kernel);
+
+	for (size_t i = 0; i < count; i++)
+		size += (chain[i].file ? strlen(chain[i].file) : 0) +
+			(chain[i].function ? strlen(chain[i].function) : 0);
+	return size;
+}
+
+/* Makes the frames of an instruction, leaf first: its source, or its offset, and its kernel. */
+static int enter_all(struct ring_samples *samples, const char *kernel, uint32_t offset,
+		     const struct cubin_frame *chain, size_t count,
+		     struct message_frame frames[CUBIN_FRAMES_MAX + 1], uint32_t *depth)
+{
+	char text[OFFSET_TEXT_MAX];
+	int r = 0;
+
+	*depth = 0;
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = enter(samples, chain[i].file, chain[i].function ? chain[i].function : kernel,
+			  chain[i].line, &frames[(*depth)++]);
+	if (count == 0) {
+		snprintf(text, sizeof(text), "+0x%x", offset);
+		r = enter(samples, NULL, text, 0, &frames[(*depth)++]);
+	}
+	return r ? r : enter(samples, NULL, kernel, 0, &frames[(*depth)++]);
+}
+
+/* Finds the stack of an instruction. What finds no room has none, and its samples stay. 0 or -ENOMEM. */
+static int find_stack(struct ring_samples *samples, uint64_t crc, const char *kernel,
+		      uint32_t offset, uint32_t *stack_id)
+{
+	struct cubin_frame chain[CUBIN_FRAMES_MAX];
+	struct message_frame frames[CUBIN_FRAMES_MAX + 1];
+	const uint32_t budget = samples->node_budget;
+	size_t count = 0, size;
+	uint32_t depth;
+
+	*stack_id = STACK_NODE_NONE;
+	if (samples->cubins)
+		count = cubin_table_find(samples->cubins, crc, kernel, offset, chain);
+	size = text_size(chain, count, kernel);
+	if (size > samples->text_room)
+		return 0;
+	int r = enter_all(samples, kernel, offset, chain, count, frames, &depth);
+	if (r == 0)
+		r = stack_dictionary_add_stack(samples->outputs->stacks, frames, depth,
+					       &samples->node_budget, stack_id);
+	if (samples->node_budget != budget)
+		samples->text_room -= (uint32_t)size;
+	return r == -ENOMEM ? r : 0;
+}
+
+static int add(struct ring_samples *samples, const struct definition_kernel_samples *head,
+	       const char *kernel, const struct definition_kernel_sample *entry)
+{
+	struct host_sample sample = {
+		.time_ns = head->time_ns ? head->time_ns : 1,
+		.duration_ns = entry->count,
+		.tid = head->device_id < RECORD_DEVICES_MAX ? head->device_id
+							    : RECORD_DEVICES_MAX - 1,
+		.name_id = samples->reasons[entry->reason],
+		.kind = HOST_SAMPLE_KERNEL,
+	};
+	int r = find_stack(samples, head->cubin_crc, kernel, entry->offset, &sample.stack_id);
+
+	if (r == 0)
+		samples->samples[samples->nr_samples++] = sample;
+	return r;
+}
+
+int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
+		     const void *entries, size_t size)
+{
+	const size_t entry_size = sizeof(struct definition_kernel_sample);
+	struct definition_kernel_sample entry;
+	int r = 0;
+
+	if (head->nr_entries > size / entry_size)
+		return -EINVAL;
+	size_t name_size = size - head->nr_entries * entry_size;
+	if (array_reserve(&samples->samples, &samples->max_samples,
+			  samples->nr_samples + head->nr_entries, sizeof(*samples->samples)))
+		return -ENOMEM;
+	char *kernel = strndup((const char *)entries + head->nr_entries * entry_size, name_size);
+	if (!kernel)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
+		memcpy(&entry, (const uint8_t *)entries + i * entry_size, sizeof(entry));
+		r = entry.reason >= DEFINITION_STALL_REASONS_MAX || entry.count == 0
+			    ? -EINVAL
+			    : add(samples, head, kernel, &entry);
+	}
+	free(kernel);
+	return r;
+}
+
+bool ring_samples_waits(const struct ring_samples *samples)
+{
+	return samples->nr_samples != 0;
+}
+
+bool ring_samples_is_full(const struct ring_samples *samples)
+{
+	return samples->nr_samples >= RING_SAMPLES_MAX;
+}
+
+bool ring_samples_take(struct ring_samples *samples, struct message *message)
+{
+	if (samples->nr_samples == 0)
+		return false;
+	*message = (struct message){
+		.type = MESSAGE_SAMPLES,
+		.samples = {.nr_samples = samples->nr_samples, .samples = samples->samples},
+	};
+	samples->nr_samples = 0;
+	return true;
+}

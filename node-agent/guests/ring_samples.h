@@ -1,0 +1,43 @@
+/* Turns a guest's samples of running kernels into samples of source lines (host_sample.h), and collects them until they
+ * are sent. It also collects the cubins that the lines come from. Everything is bounded, whatever the ring holds. Part
+ * of the ring source; single-threaded: only the agent loop calls it. */
+#ifndef RING_SAMPLES_H
+#define RING_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring_outputs.h"
+
+#include "proto/definition.h"
+
+#define RING_SAMPLES_MAX       16384u     /* in one message, and those of one definition more */
+#define RING_SAMPLES_NODES_MAX (1u << 18) /* new nodes that the process's kernels may make */
+#define RING_SAMPLES_TEXT_MAX  (8u << 20) /* bytes of names and paths in them */
+
+struct message;
+struct ring_samples;
+
+/* Creates the empty collection. The outputs are borrowed until destroy. NULL: out of memory. destroy() accepts NULL. */
+struct ring_samples *ring_samples_create(const struct ring_outputs *outputs);
+void ring_samples_destroy(struct ring_samples *samples);
+
+/* Take a definition: head, and size bytes behind it. 0; -EINVAL: no guest writes this; -ENOMEM. A cubin that finds no
+ * room is counted (LEDGER_GPU_CODE_LOST). */
+int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
+			const char *name, size_t size);
+int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,
+		       const void *bytes, size_t size);
+int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
+		     const void *entries, size_t size);
+
+/* ring_samples_take() fills in a message with everything that waits, but without its process. After it nothing waits;
+ * the message is borrowed until the next add. Both return whether anything waits. */
+bool ring_samples_waits(const struct ring_samples *samples);
+bool ring_samples_take(struct ring_samples *samples, struct message *message);
+
+/* Returns whether no more should be added before what waits is sent. */
+bool ring_samples_is_full(const struct ring_samples *samples);
+
+#endif
