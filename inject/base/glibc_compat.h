@@ -16,6 +16,7 @@ GLIBC_COMPAT(pthread_attr_setstacksize);
 GLIBC_COMPAT(pthread_create);
 GLIBC_COMPAT(pthread_key_create);
 GLIBC_COMPAT(pthread_mutex_lock);
+GLIBC_COMPAT(pthread_mutex_timedlock);
 GLIBC_COMPAT(pthread_mutex_trylock);
 GLIBC_COMPAT(pthread_mutex_unlock);
 GLIBC_COMPAT(pthread_once);

@@ -1,6 +1,6 @@
-/* Copies the cubins that have source lines, for the agent. CUPTI shows a cubin only inside of the callback that tells of
- * its load. There it is copied; the guest's own thread numbers it and sends it in pieces. Cubins of libraries without
- * lines are not copied. One per process. */
+/* Copies the cubins that have source lines, for the agent. CUPTI shows a cubin only inside of the callback that tells
+ * of its load. There it is copied; the guest's own thread numbers it and sends it in pieces. Cubins of libraries
+ * without lines are not copied. One per process. */
 #ifndef CUBIN_COPIES_H
 #define CUBIN_COPIES_H
 

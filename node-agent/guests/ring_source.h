@@ -47,12 +47,12 @@ bool ring_source_delays(const struct ring_source *source);
 void ring_source_abandon(struct ring_source *source);
 
 /* Reads more within the pass: definitions first, then collectives, launches and GPU records. It stops when the batch is
- * full, when much text was read, or when there are collectives or samples of kernels to send, which come alone. 1: it stopped, and there may
- * be more; 0: the pass is complete; -ENOMEM. */
+ * full, when much text was read, or when there are collectives or samples of kernels to send, which come alone. 1: it
+ * stopped, and there may be more; 0: the pass is complete; -ENOMEM. */
 int ring_source_read(struct ring_source *source, struct batch_builder *builder);
 
-/* Fills in a message of process_id's with the collectives or samples of kernels that wait to be sent. Borrowed until the
- * next ring_source_read(). false: none wait. */
+/* Fills in a message of process_id's with the collectives or samples of kernels that wait to be sent. Borrowed until
+ * the next ring_source_read(). false: none wait. */
 bool ring_source_alone(struct ring_source *source, uint32_t process_id, struct message *message);
 bool ring_source_has_alone(const struct ring_source *source);
 

@@ -3,6 +3,7 @@
 #include "inject/cupti/cupti_abi.h"
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -284,6 +285,43 @@ SAME(sizeof(CUpti_BuffersCallbackRequestFunc), sizeof(cupti_buffer_request_fn *)
 SAME(sizeof(CUpti_CallbackId), sizeof(uint32_t));
 SAME(sizeof(CUpti_CallbackDomain), sizeof(uint32_t));
 SAME(sizeof(CUptiResult), sizeof(int));
+
+SAME(CUPTI_ABI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
+SAME(CUPTI_ABI_INSUFFICIENT_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
+SAME(CUPTI_ABI_STALL_NAME_SIZE, CUPTI_STALL_REASON_STRING_SIZE);
+SAME(CUPTI_ABI_SAMPLING_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+SAME(CUPTI_ABI_SAMPLING_REASONS, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON);
+SAME(CUPTI_ABI_SAMPLING_SCRATCH, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
+SAME(CUPTI_ABI_SAMPLING_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+SAME(CUPTI_ABI_SAMPLING_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+SAME(CUPTI_ABI_SAMPLING_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+SAME(CUPTI_ABI_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+SAME(CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+SAME(sizeof(struct cupti_stall), sizeof(CUpti_PCSamplingStallReason));
+SAME(sizeof(struct cupti_instruction), sizeof(CUpti_PCSamplingPCData));
+FIELD(offsetof(struct cupti_instruction, function), CUpti_PCSamplingPCData, functionName);
+FIELD(offsetof(struct cupti_instruction, stalls), CUpti_PCSamplingPCData, stallReason);
+FIELD(offsetof(struct cupti_instruction, correlation_id), CUpti_PCSamplingPCData, correlationId);
+SAME(sizeof(struct cupti_samples), sizeof(CUpti_PCSamplingData));
+FIELD(offsetof(struct cupti_samples, total), CUpti_PCSamplingData, totalSamples);
+FIELD(offsetof(struct cupti_samples, nr_remaining), CUpti_PCSamplingData, remainingNumPcs);
+FIELD(offsetof(struct cupti_samples, instructions), CUpti_PCSamplingData, pPcData);
+FIELD(offsetof(struct cupti_samples, other), CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+FIELD(offsetof(struct cupti_samples, buffer_full), CUpti_PCSamplingData, hardwareBufferFull);
+SAME(sizeof(struct cupti_sampling_call), CUpti_PCSamplingEnableParamsSize);
+SAME(sizeof(struct cupti_sampling_call), CUpti_PCSamplingDisableParamsSize);
+SAME(sizeof(struct cupti_sampling_get), CUpti_PCSamplingGetDataParamsSize);
+SAME(sizeof(struct cupti_sampling_count), CUpti_PCSamplingGetNumStallReasonsParamsSize);
+SAME(sizeof(struct cupti_sampling_reasons), CUpti_PCSamplingGetStallReasonsParamsSize);
+SAME(sizeof(struct cupti_sampling_setting), sizeof(CUpti_PCSamplingConfigurationInfo));
+FIELD(offsetof(struct cupti_sampling_setting, words), CUpti_PCSamplingConfigurationInfo,
+      attributeData);
+SAME(sizeof(struct cupti_sampling_settings), CUpti_PCSamplingConfigurationInfoParamsSize);
+SAME(sizeof(struct cupti_cubin_crc), CUpti_GetCubinCrcParamsSize);
+FIELD(offsetof(struct cupti_cubin_crc, cubin), CUpti_GetCubinCrcParams, cubin);
+FIELD(offsetof(struct cupti_cubin_crc, crc), CUpti_GetCubinCrcParams, cubinCrc);
+FIELD(offsetof(struct cupti_module_data, cubin_size), CUpti_ModuleResourceData, cubinSize);
+FIELD(offsetof(struct cupti_module_data, cubin), CUpti_ModuleResourceData, pCubin);
 
 #define CBID(number, name)                                                                         \
 	{                                                                                          \
