@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "inject/cupti/cupti_sampling_abi.h"
 #include "inject/launch/launch_cbid.h"
 #include "proto/memory_kind.h"
 
