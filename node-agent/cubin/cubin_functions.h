@@ -1,6 +1,7 @@
 /* The functions of a cubin, found by name and by place. A kernel has a section of its own, in which it starts at 0. The
  * functions that it calls and that were not inlined lie in the same section, behind it and within its size; the linker
- * gives some a section of their own. Single-threaded while it is made; then any thread. */
+ * gives some a section of their own. Functions in sections beyond the 65,279th are not known. Single-threaded while it
+ * is made; then any thread. */
 #ifndef CUBIN_FUNCTIONS_H
 #define CUBIN_FUNCTIONS_H
 

@@ -506,6 +506,34 @@ static void image_of_another_elf_version_is_read(void **state)
 	free(image);
 }
 
+/* As in a file of more than 65,279 sections. */
+static void numbers_of_sections_may_stand_in_the_first_one(void **state)
+{
+	struct cubin_lines *lines;
+	size_t size;
+	uint8_t *image = small_image(&size);
+	Elf64_Ehdr header;
+	Elf64_Shdr first;
+
+	(void)state;
+	memcpy(&header, image, sizeof(header));
+	memcpy(&first, image + header.e_shoff, sizeof(first));
+	first.sh_size = header.e_shnum;
+	first.sh_link = header.e_shstrndx;
+	header.e_shnum = 0;
+	header.e_shstrndx = SHN_XINDEX;
+	memcpy(image, &header, sizeof(header));
+	memcpy(image + header.e_shoff, &first, sizeof(first));
+	assert_true(cubin_has_lines(image, size));
+	assert_int_equal(cubin_lines_create(image, size, &lines), 0);
+	assert_chain(lines, "a", 0, "a /src/one.cu:10");
+	cubin_lines_destroy(lines);
+	first.sh_size++;
+	memcpy(image + header.e_shoff, &first, sizeof(first));
+	assert_false(cubin_has_lines(image, size));
+	free(image);
+}
+
 static void other_files_are_no_cubins(void **state)
 {
 	static const size_t places[] = {0,
@@ -666,6 +694,7 @@ int main(void)
 		TEST(versions_two_to_four_are_read),
 		TEST(image_without_a_table_has_no_data),
 		TEST(image_of_another_elf_version_is_read),
+		TEST(numbers_of_sections_may_stand_in_the_first_one),
 		TEST(other_files_are_no_cubins),
 		TEST(every_truncated_image_is_refused),
 		TEST(every_truncated_table_is_refused),
