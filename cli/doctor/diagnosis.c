@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "nvml_answer.h"
+#include "sampling_rights.h"
 
 #include "cli/base/job_environment.h"
 #include "cli/base/private_dir.h"
@@ -26,15 +27,15 @@
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_list.h"
 #include "node-agent/base/device_topology.h"
+#include "node-agent/base/driver_version.h"
 #include "node-agent/kernel/bpf_rights.h"
 #include "proto/device_telemetry.h"
 #include "proto/install_paths.h"
 #include "report/telemetry/gpu_telemetry.h"
 
-#define FILES_WANTED   1024u
-#define DRIVER_VERSION "/proc/driver/nvidia/version"
-#define PARANOID       "/proc/sys/kernel/perf_event_paranoid"
-#define PARANOID_MAX   2 /* with a higher level an unprivileged user may not sample */
+#define FILES_WANTED 1024u
+#define PARANOID     "/proc/sys/kernel/perf_event_paranoid"
+#define PARANOID_MAX 2 /* with a higher level an unprivileged user may not sample */
 
 static const char *const library_folders[] = {
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
@@ -127,11 +128,12 @@ static void ask_driver(struct diagnosis *diagnosis)
 		       "all, --nv)");
 		return;
 	}
-	if (read_line(DRIVER_VERSION, version, sizeof(version)))
+	if (read_line(DRIVER_VERSION_PATH, version, sizeof(version)))
 		find(diagnosis, "driver", DIAGNOSIS_GOOD, "%s; %s", path, version);
 	else
 		find(diagnosis, "driver", DIAGNOSIS_NOTE,
-		     "%s; the kernel's part is not loaded, or not visible (" DRIVER_VERSION ")",
+		     "%s; the kernel's part is not loaded, or not visible (" DRIVER_VERSION_PATH
+		     ")",
 		     path);
 }
 
@@ -323,6 +325,24 @@ static void ask_kernel(struct diagnosis *diagnosis)
 		       "sysctl kernel.perf_event_paranoid=%d, for CPU samples", PARANOID_MAX);
 }
 
+static void ask_sampling(struct diagnosis *diagnosis)
+{
+	char version[DRIVER_VERSION_SIZE], line[DIAGNOSIS_TEXT_MAX];
+	struct capability_set admin = {0};
+	struct bpf_rights rights;
+
+	bpf_rights_read(&rights, "");
+	capability_set_add_admin(&admin);
+	driver_version_read(DRIVER_VERSION_PATH, version);
+	if (sampling_rights_read(SAMPLING_RIGHTS_PARAMETERS, version, admin.bits != 0,
+				 rights.may_perfmon, line, sizeof(line)))
+		find(diagnosis, "kernel samples", DIAGNOSIS_GOOD, "%s", line);
+	else
+		remedy(find(diagnosis, "kernel samples", DIAGNOSIS_NOTE, "%s", line),
+		       "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or give jobs "
+		       "that capability");
+}
+
 static void ask_nvml(struct diagnosis *diagnosis)
 {
 	static const char *const remedies[TELEMETRY_REFUSALS] = {
@@ -425,6 +445,7 @@ void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 	ask_job_memory(diagnosis);
 	ask_limits(diagnosis);
 	ask_kernel(diagnosis);
+	ask_sampling(diagnosis);
 	ask_nvml(diagnosis);
 	ask_rights(diagnosis);
 	ask_symbols(diagnosis);

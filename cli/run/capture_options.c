@@ -53,7 +53,7 @@ static int take_record(struct capture_options *options, const char *origin, cons
 	if (record_options_parse(text, &options->record) == 0)
 		return 0;
 	return fail(error, origin, text,
-		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx");
+		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx, stalls");
 }
 
 static int take_nvtx_digits(struct capture_options *options, const char *origin, const char *text,

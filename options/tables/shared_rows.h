@@ -10,7 +10,7 @@
 #define ROW_GRAPHS {"graphs", 0, "nodes|launch", 0, \
 	"Record CUDA graphs as the nodes that run (default), or as one record a launch: cheaper."}
 #define ROW_RECORD {"record", 0, "LIST", OPTION_DAILY, \
-	"Record sync,overhead,um,modules,memory,nvtx, or all."}
+	"Record sync,overhead,um,modules,memory,nvtx, all, or stalls."}
 #define ROW_API {"api", 0, "LIST", 0, \
 	"Count and time calls of CUDA's API: names with * for any text, or runtime, driver, all."}
 #define ROW_LINES(usual) {"lines", 0, "on|off", 0, \
