@@ -34,6 +34,23 @@ static int check(const struct agent_session *session, const struct message_sampl
 	return 0;
 }
 
+/* Of running kernels the sums are all that is kept: they belong to no host thread, and have no time of their own. */
+static int add_kernel(struct collection *collection, const struct fold_key *key, uint64_t count)
+{
+	return fold_table_add(collection->samples, key, count, 0, 0);
+}
+
+static int add_host(struct collection *collection, const struct fold_key *key,
+		    const struct host_sample *translated, int64_t realtime_offset_ns)
+{
+	int error = fold_table_add(collection->samples, key, 1, translated->duration_ns, 0);
+
+	if (!error)
+		error = kept_log_sample(collection->kept, key->process_id, translated,
+					realtime_offset_ns);
+	return error ? error : raw_log_add(collection->raw, key->process_id, translated);
+}
+
 int session_samples_apply(struct agent_session *session, struct collection *collection,
 			  const struct message *any, const char **reason)
 {
@@ -63,12 +80,10 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		translated.name_id = key.name_id;
 		translated.command_id =
 			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
-		error = fold_table_add(collection->samples, &key, 1, sample->duration_ns, 0);
-		if (!error)
-			error = kept_log_sample(collection->kept, id, &translated,
-						raw_log_offset(collection->raw, host));
-		if (!error)
-			error = raw_log_add(collection->raw, id, &translated);
+		error = sample->kind == HOST_SAMPLE_KERNEL
+				? add_kernel(collection, &key, sample->duration_ns)
+				: add_host(collection, &key, &translated,
+					   raw_log_offset(collection->raw, host));
 	}
 	return error;
 }

@@ -90,7 +90,7 @@ static int take_row(struct statement *row, void *context)
 	if (!read32(row, 0, &raw.process_id) || !read32(row, 3, &kind) ||
 	    !read32(row, 4, &sample->stack_id) || !read32(row, 5, &sample->name_id) ||
 	    !read32(row, 6, &sample->tid) || !read32(row, 7, &sample->cpu) ||
-	    !read32(row, 8, &sample->command_id) || kind >= HOST_SAMPLE_KINDS)
+	    !read32(row, 8, &sample->command_id) || kind > HOST_SAMPLE_CALL)
 		return -EPROTO;
 	sample->kind = (uint8_t)kind;
 	return each->take(each->context, &raw, statement_signed(row, 9));

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "profile_ledger.h"
+
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/idle_fold.h"
 #include "aggregator/core/idle_gaps.h"
@@ -38,7 +40,7 @@ static uint64_t idle_ns(const struct timeline_entry *entry, struct timeline_sums
 
 static bool is_counted(const struct fold_row *row)
 {
-	return row->key.kind != HOST_SAMPLE_CALL;
+	return row->key.kind <= HOST_SAMPLE_OFF_CPU;
 }
 
 /* Counts the samples that could explain idle time. */
@@ -81,12 +83,7 @@ static int find_gaps(struct device *device, const struct roster *roster, struct 
 /* Returns whether the kernel took no more samples of the process than these. */
 static bool are_all_samples(const struct roster_process *process, uint64_t nr_samples)
 {
-	uint64_t taken = 0;
-
-	for (uint32_t i = 0; i < process->nr_ledger; i++)
-		if (process->ledger[i].reason == LEDGER_SAMPLES)
-			taken += process->ledger[i].count;
-	return taken == nr_samples;
+	return profile_ledger_of(process, LEDGER_SAMPLES) == nr_samples;
 }
 
 static int fold_process(const struct folding *folding, uint32_t device, uint32_t process,
