@@ -43,6 +43,7 @@ static const struct {
 	[REPORT_KIND_CPU] = {"CPU", "cpu", NULL, 0},
 	[REPORT_KIND_OFF_CPU] = {"Off-CPU", "off-cpu", NULL, 0},
 	[REPORT_KIND_CALL] = {"GPU_Launch", "call", NULL, 0},
+	[REPORT_KIND_STALL] = {"stall", "stall", NULL, 0},
 	[REPORT_KIND_IDLE] = {"Idle", "idle", NULL, 0},
 };
 

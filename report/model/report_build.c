@@ -17,13 +17,13 @@
 #include "report_samples.h"
 
 #include "aggregator/core/fold_table.h"
-#include "aggregator/core/memory_account.h"
-#include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
 #include "report/frames/step_path.h"
+#include "report/profile/profile_ledger.h"
+#include "report/stalls/stall_split.h"
 
 #define STREAM_TEXT_SIZE 512u
 #define JOB_TEXT_MAX     256u
@@ -182,8 +182,8 @@ static bool is_held(const struct builder *builder, const struct fold_key *key)
 	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
 }
 
-/* text: a frame between the path and the leaf; "": none. */
-static int add_leaf(struct builder *builder, const struct fold_row *row, const char *text)
+/* node: the innermost frame of the path. */
+static int add_leaf_at(struct builder *builder, const struct fold_row *row, uint32_t node)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -203,14 +203,13 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
-	int error = report_paths_find(builder->paths, key, &leaf.node);
-	if (!error && *text)
-		error = report_paths_mark(builder->paths, leaf.node, text, &leaf.node);
-	if (!error && builder->steps)
-		error = report_names_step(builder->report->names, builder->steps, key, &leaf.step);
-	if (!error && key->kind < REPORT_KIND_HOST)
+	leaf.node = node;
+	int error = builder->steps ? report_names_step(builder->report->names, builder->steps, key,
+						       &leaf.step)
+				   : 0;
+	if (!error && report_kind_has_stream(key->kind))
 		error = name_stream(builder, process, key, &leaf.stream);
-	if (!error && key->kind < REPORT_KIND_HOST)
+	if (!error && report_kind_has_stream(key->kind))
 		error = name_context(builder, process, key, &leaf.context);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
@@ -218,6 +217,17 @@ static int add_leaf(struct builder *builder, const struct fold_row *row, const c
 	leaf.ns = row->ns;
 	leaf.bytes = row->bytes;
 	return error ? error : report_leaves_add(&builder->leaves, &leaf, row);
+}
+
+/* text: a frame between the path and the leaf; "": none. */
+static int add_leaf(struct builder *builder, const struct fold_row *row, const char *text)
+{
+	uint32_t node;
+	int error = report_paths_find(builder->paths, &row->key, &node);
+
+	if (!error && *text)
+		error = report_paths_mark(builder->paths, node, text, &node);
+	return error ? error : add_leaf_at(builder, row, node);
 }
 
 static int take_part(void *context, const struct fold_row *part, enum report_split_part which,
@@ -294,6 +304,59 @@ static int take_sample_row(void *context, const struct fold_row *row)
 	return error;
 }
 
+/* ---- samples of running kernels */
+
+static int take_stall(void *context, const struct stall_part *part)
+{
+	struct builder *builder = context;
+	struct fold_row row = {.key = *part->key,
+			       .near_first = FOLD_NEAR_NONE,
+			       .count = part->count,
+			       .ns = part->ns};
+	const struct roster *roster = builder->collection->roster;
+	uint32_t node;
+	int error = report_paths_stall(
+		builder->paths, part,
+		gpu_of(roster, roster_process(roster, part->key->process_id), part->key), &node);
+
+	row.key.kind = REPORT_KIND_STALL;
+	row.key.name_id = part->reason;
+	row.key.copy_kind = part->kind == STALL_PART_NOT_SAMPLED     ? REPORT_STALL_NOT_SAMPLED
+			    : part->kind == STALL_PART_OTHER_REASONS ? REPORT_STALL_OTHER
+								     : 0;
+	row.key.copy_kind |= part->is_assumed ? REPORT_STALL_ASSUMED : 0;
+	return error ? error : add_leaf_at(builder, &row, node);
+}
+
+static int find_launch(void *context, const struct fold_key *key, uint32_t *node)
+{
+	return report_paths_find(((struct builder *)context)->paths, key, node);
+}
+
+static int count_stall(void *context, const struct fold_row *row)
+{
+	struct builder *builder = context;
+
+	if (!is_held(builder, &row->key))
+		return -EPROTO;
+	add_to_plane(builder, row);
+	return 0;
+}
+
+/* The plane has all kernels' time, if any kernel has samples. */
+static int add_stalls(struct builder *builder)
+{
+	struct report_tree *tree = &builder->report->tree;
+	struct report_plane_total *total = &tree->plane_totals[REPORT_PLANE_STALLS];
+	int error = report_samples_each_stall(builder->profile, count_stall, builder);
+
+	if (total->count)
+		total->ns = tree->kernel_ns;
+	if (error || !(tree->planes & 1u << REPORT_PLANE_STALLS))
+		return error;
+	return stall_split_each(builder->profile, find_launch, take_stall, builder);
+}
+
 static int add_rows(struct builder *builder)
 {
 	int error = profile_each_total(builder->profile, take_row, builder);
@@ -304,6 +367,8 @@ static int add_rows(struct builder *builder)
 					   builder);
 	if (!error)
 		error = report_samples_each(builder->profile, take_sample_row, builder);
+	if (!error)
+		error = add_stalls(builder);
 	builder->report->leaves = builder->leaves.leaves;
 	builder->report->tree.nr_leaves = builder->leaves.nr_leaves;
 	builder->report->tree.leaves_given_up = builder->leaves.given_up;
@@ -353,85 +418,6 @@ static int add_processes(struct builder *builder)
 	return error;
 }
 
-/* Sums over all processes and agents, indexed by enum ledger_reason. */
-struct ledger_sums {
-	uint64_t count[LEDGER_REASONS], ns[LEDGER_REASONS];
-};
-
-static void add_entries(struct ledger_sums *sums, const struct ledger_entry *entries,
-			uint32_t nr_entries)
-{
-	for (uint32_t i = 0; i < nr_entries; i++) {
-		if (entries[i].reason >= LEDGER_REASONS)
-			continue;
-		add(&sums->count[entries[i].reason], entries[i].count);
-		add(&sums->ns[entries[i].reason], entries[i].ns);
-	}
-}
-
-static void add_memory(struct ledger_sums *sums, const struct memory_account *account)
-{
-	uint32_t count;
-	const struct memory_sums *memory = memory_account_sums(account, &count);
-
-	for (uint32_t i = 0; i < count; i++) {
-		add(&sums->count[LEDGER_FREE_UNKNOWN], memory[i].unknown_frees);
-		add(&sums->count[LEDGER_MEMORY_INEXACT],
-		    memory[i].replaced + memory[i].untracked + memory[i].late);
-	}
-}
-
-static void raise_to(uint64_t *count, uint64_t least)
-{
-	if (*count < least)
-		*count = least;
-}
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Most launches without a record never had one, such as a captured graph or a copy of no bytes. If the recording was
- * cut off, they are its last launches. */
-static enum ledger_reason expired_as(const struct roster_process *process)
-{
-	for (uint32_t i = 0; i < process->nr_ledger; i++)
-		if (process->ledger[i].reason == LEDGER_CUT_OFF)
-			return LEDGER_LAUNCH_UNDELIVERED;
-	return LEDGER_LAUNCH_EXPIRED;
-}
-
-/* Sums the ledgers, and the aggregator's own counts. Both may have counted the same failure or unclean end. */
-static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
-{
-	const struct roster *roster = builder->collection->roster;
-	uint64_t received = 0, failed = 0, unclean = 0;
-
-	memset(sums, 0, sizeof(*sums));
-	for (uint32_t i = 0; i < builder->collection->nr_sessions; i++)
-		add_entries(sums, builder->collection->sessions[i]->ledger,
-			    builder->collection->sessions[i]->nr_ledger);
-	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
-		const struct roster_process *process = roster_process(roster, id);
-
-		add_entries(sums, process->ledger, process->nr_ledger);
-		received += process->counts.launches;
-		failed += process->counts.failed;
-		unclean += process->state == PROCESS_UNCLEAN;
-		add(&sums->count[expired_as(process)], process->counts.expired);
-		add(&sums->count[LEDGER_INVALID_TIME], process->counts.invalid);
-		if (process->memory)
-			add_memory(sums, process->memory);
-	}
-	unclean -= min(unclean, ledger_add_saturating(sums->count[LEDGER_INTERRUPTED_END],
-						      sums->count[LEDGER_TERMINATED_END]));
-	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
-	add(&sums->count[LEDGER_UNMATCHED_RECORD], builder->unmatched);
-	raise_to(&sums->count[LEDGER_LAUNCHES], received);
-	raise_to(&sums->count[LEDGER_LAUNCH_FAILED], failed);
-}
-
 static int add_loss(struct builder *builder, const char *reason, const char *text, bool lost,
 		    uint64_t count, uint64_t ns)
 {
@@ -453,13 +439,13 @@ static int add_loss(struct builder *builder, const char *reason, const char *tex
 static int add_losses(struct builder *builder, const struct profile *profile)
 {
 	struct report *report = builder->report;
-	struct ledger_sums sums;
+	struct profile_ledger sums;
 	char behind[REPORT_BEHIND_SIZE];
 
 	report->losses = calloc(LEDGER_REASONS + 2, sizeof(*report->losses));
 	if (!report->losses)
 		return -ENOMEM;
-	sum_ledgers(builder, &sums);
+	profile_ledger_sum(builder->collection, builder->unmatched, &sums);
 	profile_cost_sum(profile, &report->tree.cost);
 	int error = report_behind_text(builder->collection, report->names, behind,
 				       &sums.ns[LEDGER_BEHIND]);

@@ -14,6 +14,8 @@
 #include "aggregator/profile/roster.h"
 #include "proto/absence.h"
 #include "proto/ledger.h"
+#include "report/profile/profile_ledger.h"
+#include "report/stalls/stall_account.h"
 
 #define NUMBER_SIZE 32u
 
@@ -21,17 +23,23 @@ struct judge {
 	const struct profile *profile;
 	const struct roster *roster;
 	struct report_names *names;
-	struct report_fault agents;             /* agents without a goodbye */
-	struct report_fault silent;             /* the same, of a live profile, not heard of */
-	struct report_fault killed;             /* processes that ended without a goodbye */
-	struct report_fault unseen;             /* processes whose end was not seen */
-	struct report_fault unrecorded;         /* processes that could not be recorded */
-	struct report_fault gave_up;            /* processes whose recording ended before them */
-	struct report_fault missing, twice;     /* records that no account counts, or two do */
-	struct report_fault launches;           /* launches that no account counts */
-	struct report_fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
-	struct report_fault left;               /* processes that outlived their agent's goodbye */
-	struct report_fault cut; /* the same, but their recording should have continued */
+	union {
+		struct {
+			/* agents without a goodbye; of a live profile, those not heard of */
+			struct report_fault agents, silent;
+			/* processes that ended without a goodbye; whose end was not seen; that could
+			 * not be recorded; whose recording ended before them; that outlived their
+			 * agent's goodbye; the same, but their recording should have continued;
+			 * that SIGINT stopped; SIGTERM or SIGHUP */
+			struct report_fault killed, unseen, unrecorded, gave_up;
+			struct report_fault left, cut, interrupted, ended;
+			/* GPU records that no account counts, or two do; launches that no account
+			 * counts; samples of running kernels that their ledgers count otherwise */
+			struct report_fault missing, twice, launches, samples;
+		};
+		struct report_fault faults[14]; /* all of them */
+	};
+	uint64_t *differing_samples; /* owns; by process id */
 	bool *is_open; /* own, by process id, as the next: its newest agent has not said goodbye */
 	bool *is_orphan;      /* an agent that read it has not said goodbye */
 	uint32_t *host_names; /* owns; by host id, index of report_names; 0: no name */
@@ -76,22 +84,6 @@ static int add_agent(const struct judge *judge, struct report_fault *fault,
 
 /* ---- agents */
 
-static uint64_t ledger_count(const struct ledger_entry *entries, uint32_t nr_entries,
-			     uint32_t reason)
-{
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < nr_entries; i++)
-		if (entries[i].reason == reason)
-			count += entries[i].count;
-	return count;
-}
-
-static uint64_t count_of(const struct roster_process *process, uint32_t reason)
-{
-	return ledger_count(process->ledger, process->nr_ledger, reason);
-}
-
 /* A later agent of the node continues to read the same rings. Agents that another aggregator heard may be of another
  * job. A merged profile does not keep the order of its agents. */
 static bool is_succeeded(const struct collection *collection, uint32_t i)
@@ -115,7 +107,8 @@ static bool had_kernel_samples(const struct judge *judge, const struct agent_ses
 	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
 
 	for (uint32_t i = 0; i < processes->count; i++)
-		if (count_of(roster_process(judge->roster, processes->ids[i]), LEDGER_SAMPLES))
+		if (profile_ledger_of(roster_process(judge->roster, processes->ids[i]),
+				      LEDGER_SAMPLES))
 			return true;
 	return false;
 }
@@ -169,15 +162,17 @@ static int judge_sessions(struct judge *judge)
  * not tell launches from GPU records. */
 static bool is_final(const struct roster_process *process)
 {
-	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING);
+	return process->state == PROCESS_ENDED &&
+	       !profile_ledger_of(process, LEDGER_UNTRUSTED_RING);
 }
 
 static int judge_records(struct judge *judge, const struct roster_process *process)
 {
-	uint64_t produced = count_of(process, LEDGER_RECORDS);
-	uint64_t known = process->counts.records + count_of(process, LEDGER_RECORD_RING_FULL) +
-			 count_of(process, LEDGER_INVALID_TIME) +
-			 count_of(process, LEDGER_STILL_RUNNING);
+	uint64_t produced = profile_ledger_of(process, LEDGER_RECORDS);
+	uint64_t known = process->counts.records +
+			 profile_ledger_of(process, LEDGER_RECORD_RING_FULL) +
+			 profile_ledger_of(process, LEDGER_INVALID_TIME) +
+			 profile_ledger_of(process, LEDGER_STILL_RUNNING);
 
 	if (produced == known)
 		return 0;
@@ -189,17 +184,21 @@ static int judge_records(struct judge *judge, const struct roster_process *proce
  * marks as lost launches. So the accounts may contain more launches than were seen. */
 static int judge_launches(struct judge *judge, const struct roster_process *process)
 {
-	uint64_t seen = count_of(process, LEDGER_LAUNCHES);
-	uint64_t known = process->counts.launches + count_of(process, LEDGER_LAUNCH_RING_FULL) +
-			 count_of(process, LEDGER_LAUNCH_NO_LANE);
+	uint64_t seen = profile_ledger_of(process, LEDGER_LAUNCHES);
+	uint64_t known = process->counts.launches +
+			 profile_ledger_of(process, LEDGER_LAUNCH_RING_FULL) +
+			 profile_ledger_of(process, LEDGER_LAUNCH_NO_LANE);
 
 	return seen > known ? add_process(&judge->launches, process, seen - known) : 0;
 }
 
-static int judge_accounts(struct judge *judge, const struct roster_process *process)
+static int judge_accounts(struct judge *judge, uint32_t id)
 {
+	const struct roster_process *process = roster_process(judge->roster, id);
 	int error = is_final(process) ? judge_records(judge, process) : 0;
 
+	if (!error && is_final(process) && judge->differing_samples[id])
+		error = add_process(&judge->samples, process, judge->differing_samples[id]);
 	return !error && is_final(process) ? judge_launches(judge, process) : error;
 }
 
@@ -232,15 +231,15 @@ static int judge_process(struct judge *judge, uint32_t id)
 	int error = judge_notices(judge, process);
 
 	if (!error)
-		error = judge_accounts(judge, process);
-	if (!error && count_of(process, LEDGER_GUEST_GAVE_UP))
+		error = judge_accounts(judge, id);
+	if (!error && profile_ledger_of(process, LEDGER_GUEST_GAVE_UP))
 		error = add_process(&judge->gave_up, process, 1);
 	if (error)
 		return error;
 	if (process->state == PROCESS_UNCLEAN) {
-		if (count_of(process, LEDGER_INTERRUPTED_END))
+		if (profile_ledger_of(process, LEDGER_INTERRUPTED_END))
 			return add_process(&judge->interrupted, process, 1);
-		if (count_of(process, LEDGER_TERMINATED_END))
+		if (profile_ledger_of(process, LEDGER_TERMINATED_END))
 			return add_process(&judge->ended, process, 1);
 		return add_process(&judge->killed, process, 1);
 	}
@@ -248,10 +247,10 @@ static int judge_process(struct judge *judge, uint32_t id)
 		return 0; /* more may come from its agent, which is judged itself */
 	if (judge->is_orphan[id])
 		return add_process(&judge->unseen, process, 1);
-	if (count_of(process, LEDGER_GUEST_GAVE_UP))
+	if (profile_ledger_of(process, LEDGER_GUEST_GAVE_UP))
 		return 0; /* that fault says more */
-	return add_process(count_of(process, LEDGER_CUT_OFF) ? &judge->cut : &judge->left, process,
-			   1);
+	return add_process(profile_ledger_of(process, LEDGER_CUT_OFF) ? &judge->cut : &judge->left,
+			   process, 1);
 }
 
 /* ---- words */
@@ -395,6 +394,8 @@ static bool write_faults(FILE *out, const struct judge *judge)
 			    "delivered, but in no account", &any);
 	write_account_fault(out, judge, &judge->twice, "GPU records",
 			    "here, but never delivered (counted twice?)", &any);
+	write_account_fault(out, judge, &judge->samples, "samples of running kernels",
+			    "missing, or here but never counted", &any);
 	write_account_fault(out, judge, &judge->launches, "launch calls", "seen, but in no account",
 			    &any);
 	return any;
@@ -473,7 +474,8 @@ static enum report_state write_slice(FILE *out, const struct judge *judge)
 	const bool is_damaged = profile_has_note(judge->profile, STORE_NOTE_DAMAGED);
 
 	fprintf(out, "a part of a profile, %s; what was lost is told by the whole%s",
-		judge->profile->slice, is_damaged ? "; INCOMPLETE: events of this time are missing" : "");
+		judge->profile->slice,
+		is_damaged ? "; INCOMPLETE: events of this time are missing" : "");
 	return is_damaged ? REPORT_INCOMPLETE : REPORT_COMPLETE;
 }
 
@@ -541,7 +543,9 @@ static int gather(struct judge *judge)
 	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
 	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
 	judge->notes = calloc(judge->profile->nr_notes + 1ul, sizeof(*judge->notes));
-	if (judge->is_open && judge->is_orphan && judge->host_names && judge->notes)
+	judge->differing_samples = stall_account_make(judge->profile);
+	if (judge->is_open && judge->is_orphan && judge->host_names && judge->notes &&
+	    judge->differing_samples)
 		error = judge_sessions(judge);
 	for (uint32_t id = 1; id <= nr_hosts && !error; id++)
 		error = report_names_string(judge->names, roster_host(judge->roster, id)->node,
@@ -579,19 +583,9 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 		free(*sentence);
 		*sentence = NULL;
 	}
-	report_fault_fini(&judge.agents);
-	report_fault_fini(&judge.silent);
-	report_fault_fini(&judge.killed);
-	report_fault_fini(&judge.unseen);
-	report_fault_fini(&judge.unrecorded);
-	report_fault_fini(&judge.gave_up);
-	report_fault_fini(&judge.missing);
-	report_fault_fini(&judge.twice);
-	report_fault_fini(&judge.launches);
-	report_fault_fini(&judge.interrupted);
-	report_fault_fini(&judge.ended);
-	report_fault_fini(&judge.left);
-	report_fault_fini(&judge.cut);
+	for (size_t i = 0; i < sizeof(judge.faults) / sizeof(judge.faults[0]); i++)
+		report_fault_fini(&judge.faults[i]);
+	free(judge.differing_samples);
 	free(judge.is_open);
 	free(judge.is_orphan);
 	free(judge.host_names);

@@ -66,7 +66,7 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 	case REPORT_BY_GPU:
 		return report_kind_has_gpu(leaf->kind) ? (uint32_t)leaf->gpu : NO_GPU;
 	case REPORT_BY_CONTEXT:
-		if (leaf->kind >= REPORT_KIND_HOST)
+		if (!report_leaf_has_stream(leaf))
 			return NO_STREAM;
 		return leaf->context ? CALLED | leaf->context : bounded(leaf->context_id);
 	case REPORT_BY_JOB:
@@ -74,7 +74,7 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 	case REPORT_BY_STEP:
 		return leaf->step;
 	case REPORT_BY_STREAM:
-		if (leaf->kind >= REPORT_KIND_HOST)
+		if (!report_leaf_has_stream(leaf))
 			return NO_STREAM;
 		return leaf->stream ? CALLED | leaf->stream : bounded(leaf->stream_id);
 	default:

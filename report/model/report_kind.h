@@ -24,14 +24,28 @@ enum report_kind {
 	REPORT_KIND_CPU = REPORT_KIND_HOST + HOST_SAMPLE_CPU,
 	REPORT_KIND_OFF_CPU = REPORT_KIND_HOST + HOST_SAMPLE_OFF_CPU,
 	REPORT_KIND_CALL = REPORT_KIND_HOST + HOST_SAMPLE_CALL,
+	/* The time of kernels by what their instructions waited for. It has a GPU and a stream. */
+	REPORT_KIND_STALL = REPORT_KIND_HOST + HOST_SAMPLE_KERNEL,
 	/* The idle time of a GPU, which belongs to no stream. */
 	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
 	REPORT_KINDS,
 };
 
+/* The copy_kind of a row of REPORT_KIND_STALL: a set. Its name_id is the reason. */
+enum report_stall {
+	REPORT_STALL_ASSUMED = 1u << 0,     /* nothing tells which launch the samples belong to */
+	REPORT_STALL_NOT_SAMPLED = 1u << 1, /* the kernel has no samples */
+	REPORT_STALL_OTHER = 1u << 2,       /* reasons too many to name */
+};
+
+static inline int report_kind_has_stream(uint32_t kind)
+{
+	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL;
+}
+
 static inline int report_kind_has_gpu(uint32_t kind)
 {
-	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_IDLE;
+	return report_kind_has_stream(kind) || kind == REPORT_KIND_IDLE;
 }
 
 #endif

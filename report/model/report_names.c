@@ -217,6 +217,15 @@ static int part_texts(struct report_names *names, const char *symbol, uint32_t s
 
 /* ---- frames */
 
+/* Demangles the name of a function that was inlined into a kernel, which the caller owns. NULL: it is another name, such
+ * as that of a Python function, or memory is short. */
+static char *inlined_name(const struct report_names *names, const char *name, uint32_t size)
+{
+	return size > 2 && memcmp(name, "_Z", 2) == 0 && strlen(name) == size
+		       ? demangle_name(name, names->mode)
+		       : NULL;
+}
+
 static int code_text(struct report_names *names, const struct catalog_frame *frame, uint32_t *index)
 {
 	const struct catalog_code *code = catalog_code(names->catalog, frame->code);
@@ -228,12 +237,13 @@ static int code_text(struct report_names *names, const struct catalog_frame *fra
 	if (code->file == 0)
 		return intern_clean(names, name, name_size, index);
 	file = source_name_file(file, &file_size);
-	char *text = source_name_make(file, file_size, name, name_size,
+	char *demangled = inlined_name(names, name, name_size);
+	char *text = source_name_make(file, file_size, demangled ? demangled : name,
+				      demangled ? strlen(demangled) : name_size,
 				      names->lines == REPORT_LINES_ON ? frame->offset : 0, &size);
-	if (!text)
-		return -ENOMEM;
-	int error = intern_clean(names, text, size, index);
+	int error = text ? intern_clean(names, text, size, index) : -ENOMEM;
 	free(text);
+	free(demangled);
 	return error;
 }
 
@@ -401,6 +411,27 @@ static int host_leaf(struct report_names *names, const struct fold_key *key, uin
 	return error;
 }
 
+/* What the instructions of a kernel waited for. */
+static int stall_leaf(struct report_names *names, const struct fold_key *key, uint32_t *index)
+{
+	uint32_t reason = 0;
+	char *leaf;
+	int error = key->name_id ? report_names_string(names, key->name_id, &reason) : 0;
+	const char *text = key->copy_kind & REPORT_STALL_NOT_SAMPLED ? "not sampled"
+			   : key->copy_kind & REPORT_STALL_OTHER     ? "other reasons"
+			   : reason ? report_names_get(names, reason)
+				    : "unknown";
+
+	if (error)
+		return error;
+	if (asprintf(&leaf, "[%s]%s%s", kind_name_leaf(key->kind),
+		     key->copy_kind & REPORT_STALL_ASSUMED ? MODEL_LINES_NEAR : "", text) < 0)
+		return -ENOMEM;
+	error = report_names_text(names, leaf, index);
+	free(leaf);
+	return error;
+}
+
 static int make_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		     uint32_t *index)
 {
@@ -408,6 +439,8 @@ static int make_leaf(struct report_names *names, const struct fold_key *key, int
 	const char *text;
 	int error;
 
+	if (key->kind == REPORT_KIND_STALL)
+		return stall_leaf(names, key, index);
 	if (key->kind >= REPORT_KIND_HOST && key->kind < REPORT_KIND_IDLE)
 		return host_leaf(names, key, index);
 	error = leaf_text(names, key, &text);

@@ -24,6 +24,10 @@
 #define NO_CALL_CUPTI "[CUPTI]"          /* overhead without a known call */
 #define NO_CALL_UM    "[unified memory]" /* work that the driver started itself */
 
+/* Samples of kernels without a record, and of places that have no leaf of their own. */
+#define NO_RECORD    "[no kernel record]"
+#define OTHER_PLACES "[other instructions]"
+
 #define BACKWARD_TEXT_MAX 256u
 
 static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
@@ -452,6 +456,56 @@ int report_paths_find(struct report_paths *paths, const struct fold_key *key, ui
 int report_paths_mark(struct report_paths *paths, uint32_t node, const char *text, uint32_t *within)
 {
 	return add_text(paths, node, text, within);
+}
+
+/* "+0x1a0", where the place's line is not known. */
+static bool is_offset(const struct report_paths *paths, uint32_t frame)
+{
+	const struct catalog_code *code =
+		catalog_code(paths->catalog, catalog_frame(paths->catalog, frame)->code);
+
+	return !code->file &&
+	       strncmp(catalog_string(paths->catalog, code->name, NULL), "+0x", 3) == 0;
+}
+
+/* Whatever file it is of, code of a GPU is no framework's frame that readers leave out. */
+static int add_place(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
+{
+	uint32_t frames[WIRE_STACK_DEPTH_MAX], depth = 0, count;
+	const uint32_t *names;
+	int error = 0;
+
+	for (uint32_t id = stack_id; catalog_node(paths->catalog, id)->parent;
+	     id = catalog_node(paths->catalog, id)->parent) {
+		if (depth == WIRE_STACK_DEPTH_MAX)
+			return -EPROTO;
+		frames[depth++] = catalog_node(paths->catalog, id)->frame;
+	}
+	while (depth > 0 && !error) {
+		if (is_offset(paths, frames[--depth]) && !report_names_has_lines(paths->names))
+			continue;
+		error = report_names_frame(paths->names, frames[depth], &names, &count);
+		for (uint32_t i = 0; !error && i < count; i++)
+			error = add_node(paths, *node, names[i], node);
+	}
+	return error;
+}
+
+int report_paths_stall(struct report_paths *paths, const struct stall_part *part, int32_t gpu,
+		       uint32_t *node)
+{
+	uint32_t name;
+	int error = part->has_record ? report_paths_find(paths, part->key, node)
+				     : add_text(paths, REPORT_NODE_ROOT, NO_RECORD, node);
+
+	if (!error)
+		error = report_names_leaf(paths->names, part->key, gpu, &name);
+	if (!error)
+		error = add_node(paths, *node, name, node);
+	if (error || part->kind == STALL_PART_NOT_SAMPLED)
+		return error;
+	return part->kind == STALL_PART_PLACE ? add_place(paths, part->stack_id, node)
+					      : add_text(paths, *node, OTHER_PLACES, node);
 }
 
 const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node)

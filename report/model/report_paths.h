@@ -1,6 +1,7 @@
 /* The tree of named frames that a report shows, with the path of each row of totals from the outside in:
  *	launch stack;leaf
  *	launch stack;[captured at];capture stack;leaf
+ *	launch stack;[GPU0_Kernel]name;lines of the kernel;[stall]leaf
  * The second form is that of a graph's node whose capture is known. Both stacks are cut (cuda_name_cut.h).
  * A stack of a backward pass is shown as backward_path.h says. Work that no call caused stands under a frame that says
  * so: [unified memory], [CUPTI]. Part of report_build; used by one thread. */
@@ -16,6 +17,7 @@
 #include "aggregator/profile/catalog.h"
 #include "report/frames/backward_path.h"
 #include "report/frames/frame_class.h"
+#include "report/stalls/stall_split.h"
 
 /* The host of an idle GPU: there is no sample of it; the thread was in no sample, and in no recorded wait; the gaps are
  * too short for samples. */
@@ -48,6 +50,13 @@ int report_paths_find(struct report_paths *paths, const struct fold_key *key, ui
 /* Finds *within, a frame with this text under a node. 0 or -ENOMEM. */
 int report_paths_mark(struct report_paths *paths, uint32_t node, const char *text,
 		      uint32_t *within);
+
+/* Finds *node, the innermost node of a part of a kernel's time without the leaf itself. The kernel is a frame under its
+ * launch, and within it are the frames of the sample's place. Where names have no lines, an offset is no frame. gpu: as
+ * for report_names_leaf(). The part's stacks must be in the catalog. 0; -EPROTO: a stack is deeper than the wire
+ * allows; -ENOMEM. */
+int report_paths_stall(struct report_paths *paths, const struct stall_part *part, int32_t gpu,
+		       uint32_t *node);
 
 /* Returns, for each of the first nr_names texts of report_names, the name of the framework whose frames alone have it,
  * or 0. The caller owns it: free(). NULL: out of memory. */

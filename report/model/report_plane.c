@@ -17,6 +17,7 @@ static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_ALLOC] = REPORT_PLANE_MEMORY,    [RECORD_GPU_FREE] = REPORT_PLANE_MEMORY,
 	[REPORT_KIND_CPU] = REPORT_PLANE_CPU,        [REPORT_KIND_OFF_CPU] = REPORT_PLANE_OFF_CPU,
 	[REPORT_KIND_CALL] = REPORT_PLANE_CALLS,     [REPORT_KIND_IDLE] = REPORT_PLANE_IDLE,
+	[REPORT_KIND_STALL] = REPORT_PLANE_STALLS,
 };
 
 static const struct {
@@ -32,6 +33,7 @@ static const struct {
 	[REPORT_PLANE_OFF_CPU] = {"offcpu", "host threads off the CPU", "--off-cpu 1ms"},
 	[REPORT_PLANE_CALLS] = {"calls", "CUDA calls", "--host-calls on"},
 	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle", "--cpu-hz 99 --off-cpu 1ms"},
+	[REPORT_PLANE_STALLS] = {"stalls", "stalls in kernels", "--record stalls"},
 };
 
 enum report_plane report_plane_of(uint32_t kind)
@@ -91,7 +93,7 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 	if (report_planes_parse(value, set) < 0)
 		return error_text_set(error, -EINVAL,
 				      "--%s %s: must be all, or of gpu, sync, overhead, um, "
-				      "modules, cpu, offcpu, calls, idle",
+				      "modules, cpu, offcpu, calls, idle, stalls",
 				      name, value);
 	if (!(*set & 1u << REPORT_PLANE_MEMORY))
 		return 0;

@@ -16,6 +16,8 @@ enum report_plane {
 	REPORT_PLANE_OFF_CPU = 7,  /* "offcpu": host threads waited */
 	REPORT_PLANE_CALLS = 8,    /* "calls": host threads were in CUDA calls */
 	REPORT_PLANE_IDLE = 9,     /* "idle": GPUs did nothing */
+	REPORT_PLANE_STALLS =
+		10, /* "stalls": kernels again, by what their instructions waited for */
 	REPORT_PLANES,
 };
 

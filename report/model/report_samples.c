@@ -17,6 +17,8 @@ static int take_sample(struct fold_row row, report_samples_take *take, void *con
 {
 	if (row.key.kind >= HOST_SAMPLE_KINDS)
 		return -EPROTO;
+	if (row.key.kind == HOST_SAMPLE_KERNEL)
+		return 0;
 	row.key.device_id = RECORD_DEVICE_NONE;
 	row.key.kind = (uint8_t)(REPORT_KIND_HOST + row.key.kind);
 	row.key.matched = 1;
@@ -44,6 +46,23 @@ int report_samples_each(const struct profile *profile, report_samples_take *take
 		error = take_sample(samples[i], take, context);
 	for (uint32_t i = 0; i < nr_idle && !error; i++)
 		error = take_idle(idle[i], take, context);
+	return error;
+}
+
+int report_samples_each_stall(const struct profile *profile, report_samples_take *take,
+			      void *context)
+{
+	uint32_t nr_samples;
+	const struct fold_row *samples = fold_table_rows(profile->collection->samples, &nr_samples);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_samples && !error; i++) {
+		struct fold_row row = samples[i];
+
+		row.key.kind = REPORT_KIND_STALL;
+		if (samples[i].key.kind == HOST_SAMPLE_KERNEL)
+			error = take(context, &row);
+	}
 	return error;
 }
 

@@ -13,8 +13,13 @@ typedef int report_samples_take(void *context, const struct fold_row *row);
 
 /* Hands every row of samples and of idle time to take until it returns nonzero, and returns that value. The rows'
  * kinds are an enum report_kind. Samples have no device. The device of idle time is the roster's, and its copy_kind
- * an enum idle_cause. -EPROTO: a kind is not known. */
+ * an enum idle_cause. Samples of running kernels are left out. -EPROTO: a kind is not known. */
 int report_samples_each(const struct profile *profile, report_samples_take *take, void *context);
+
+/* Hands every row of samples of running kernels to take, in the same way. Their count is a number of samples; they have
+ * no time. */
+int report_samples_each_stall(const struct profile *profile, report_samples_take *take,
+			      void *context);
 
 /* Returns whether a row of this key, as handed to take, is idle time in a pause. */
 bool report_samples_is_pause(const struct fold_key *key);

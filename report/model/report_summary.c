@@ -204,8 +204,10 @@ static const char *plane_line(const struct report_tree *tree, enum report_plane 
 
 	if (plane == REPORT_PLANE_IDLE)
 		return idle_line(tree, line, size);
-	snprintf(line, size, "%s: %s in %s", report_plane_label(plane),
-		 report_summary_count(total->count, count), report_summary_time(total->ns, time));
+	snprintf(line, size, "%s: %s %s %s", report_plane_label(plane),
+		 report_summary_count(total->count, count),
+		 plane == REPORT_PLANE_STALLS ? "samples of" : "in",
+		 report_summary_time(total->ns, time));
 	if (total->bytes)
 		text_line_append(line, size, ", %s bytes",
 				 report_summary_count(total->bytes, count));

@@ -53,6 +53,13 @@ struct report_leaf {
 	struct duration_bins durations; /* the tree's */
 };
 
+/* Samples of a kernel without a record name no stream, and no context. */
+static inline bool report_leaf_has_stream(const struct report_leaf *leaf)
+{
+	return report_kind_has_stream(leaf->kind) &&
+	       (leaf->kind != REPORT_KIND_STALL || leaf->context_id);
+}
+
 struct report_process {
 	uint32_t job;     /* as of a leaf */
 	uint32_t host;    /* index into strings */

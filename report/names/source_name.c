@@ -68,7 +68,8 @@ char *source_name_make(const char *file, size_t file_size, const char *name, siz
 		return NULL;
 	if (file_size) {
 		end = mempcpy(end, file, file_size);
-		*end++ = ':';
+		if (name_size)
+			*end++ = ':';
 	}
 	if (name_size)
 		end = mempcpy(end, name, name_size);

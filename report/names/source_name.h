@@ -12,8 +12,8 @@
  * Names that are no paths ("<string>", "<frozen importlib._bootstrap>") stay whole. The result points into file. */
 const char *source_name_file(const char *file, size_t *size);
 
-/* Returns "file:name:line" with the file shortened; the caller owns it: free(). Line 0 and an empty file are left
- * out. *text_size is the number of bytes before the NUL. NULL: out of memory. */
+/* Returns "file:name:line" with the file shortened; the caller owns it: free(). Line 0, an empty file and an
+ * empty name are left out. *text_size is the number of bytes before the NUL. NULL: out of memory. */
 char *source_name_make(const char *file, size_t file_size, const char *name, size_t name_size,
 		       uint64_t line, size_t *text_size);
 

@@ -8,6 +8,7 @@
 #include "busy_writer.h"
 #include "durations_writer.h"
 #include "findings_writer.h"
+#include "stall_writer.h"
 #include "statistics_writer.h"
 #include "text_file.h"
 #include "text_table.h"
@@ -110,9 +111,13 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 				report_summary_share((double)group->ns,
 						     (double)plane_ns(tree, group->kind), text));
 		text_table_cell(&table, "%s", report_summary_count(group->count, text));
+		/* A sample has no time of its own. */
 		text_table_cell(
 			&table, "%s",
-			report_summary_time(group->count ? group->ns / group->count : 0, text));
+			group->kind == REPORT_KIND_STALL
+				? ""
+				: report_summary_time(group->count ? group->ns / group->count : 0,
+						      text));
 		for (uint32_t j = 0; has_durations && j < 2; j++)
 			write_below(&table, groups, group, options, j ? 990 : 500);
 		text_table_cell(&table, "%s", report_groups_kind(group->kind));
@@ -301,6 +306,8 @@ static int write_digest(FILE *out, const struct report_tree *tree, const struct 
 		const uint32_t plane = only_plane(tree);
 
 		error = plane < REPORT_PLANES ? write_lines(out, tree, plane, options) : 0;
+		if (!error && plane == REPORT_PLANE_STALLS)
+			error = stall_writer_kernels(out, tree, options->form, options->top);
 		return error || plane != REPORT_PLANE_IDLE ? error
 							   : write_causes(out, tree, options);
 	}

@@ -90,7 +90,7 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 
 	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
-		const bool host = leaf->kind >= REPORT_KIND_HOST;
+		const bool host = !report_leaf_has_stream(leaf);
 		const struct dimension row = {report_plane_of(leaf->kind),
 					      leaf->job,
 					      leaf->step,

@@ -50,7 +50,8 @@ function showTotals() {
 		...profile.planes.slice(1).filter(([, , count]) => count !== "0").map(([plane, label, count, ns]) => plane === "idle" ?
 			[label, timeText(ns) + (pauseNs === "0" ? "" : `, ${timeText(pauseNs)} in pauses`),
 				`${grouped(ns)} ns${pauses && `, ${pauses}`}; no GPU time`] :
-			[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
+			plane === "stalls" ? [label, `${grouped(count)} samples of ${timeText(ns)}`, `${grouped(ns)} ns: the kernels' GPU time again`] :
+				[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
 		["processes", grouped(profile.processes), ""]];
 
 	$("title").textContent = profile.title || "GPU profile";

@@ -1,0 +1,300 @@
+#include "stall_split.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "stall_kernels.h"
+#include "stall_order.h"
+
+#include "proto/ledger.h"
+
+/* A row of totals of a kernel with samples. */
+struct row {
+	const struct stall_kernel *kernel;
+	struct fold_key key;
+	uint32_t path;
+	uint64_t count, ns;
+};
+
+struct split {
+	const struct profile *profile;
+	stall_split_path *path;
+	stall_split_take *take;
+	void *context;
+	struct stall_kernels kernels;
+	struct fold_table
+		*totals;  /* owns; of kernels with samples, because a key may come several times */
+	struct row *rows; /* owns */
+	uint32_t nr_rows;
+	uint64_t ns; /* of all kernels */
+};
+
+/* The parts into which each row of one kernel is divided. */
+struct pieces {
+	struct stall_part parts[STALL_PLACES_MAX + STALL_REASONS_MAX + 1]; /* count: of all rows */
+	uint32_t nr_parts;
+	stall_sum count; /* of all parts */
+};
+
+/* ---- rows */
+
+static int take_total(void *context, const struct fold_row *row)
+{
+	struct split *split = context;
+
+	if (row->key.kind != RECORD_GPU_KERNEL)
+		return 0;
+	split->ns = ledger_add_saturating(split->ns, row->ns);
+	if (stall_kernels_find(&split->kernels, &row->key))
+		return fold_table_add(split->totals, &row->key, row->count, row->ns, 0);
+	const struct stall_part part = {.kind = STALL_PART_NOT_SAMPLED,
+					.key = &row->key,
+					.has_record = true,
+					.ns = row->ns};
+
+	return row->ns ? split->take(split->context, &part) : 0;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By kernel, then by what does not depend on the profile's order. */
+static int by_content(const void *a, const void *b, void *catalog)
+{
+	const struct row *x = a, *y = b;
+	int result = order((uintptr_t)x->kernel, (uintptr_t)y->kernel);
+
+	if (!result)
+		result = order(y->ns, x->ns);
+	if (!result)
+		result = order(y->count, x->count);
+	if (!result)
+		result = order(x->key.context_id, y->key.context_id);
+	if (!result)
+		result = order(x->key.stream_id, y->key.stream_id);
+	if (!result)
+		result = order(x->key.tid, y->key.tid);
+	if (!result)
+		result = order(x->key.matched, y->key.matched);
+	if (!result)
+		result = stall_order_stacks(catalog, x->key.stack_id, y->key.stack_id);
+	return result ? result
+		      : stall_order_stacks(catalog, x->key.capture_stack_id,
+					   y->key.capture_stack_id);
+}
+
+static int make_rows(struct split *split)
+{
+	const struct catalog *catalog = split->profile->collection->catalog;
+	const struct fold_row *totals = fold_table_rows(split->totals, &split->nr_rows);
+	int error = 0;
+
+	split->rows = calloc(split->nr_rows + 1ul, sizeof(*split->rows));
+	if (!split->rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < split->nr_rows && !error; i++) {
+		struct row *row = &split->rows[i];
+
+		row->key = totals[i].key;
+		row->kernel = stall_kernels_find(&split->kernels, &row->key);
+		row->count = totals[i].count;
+		row->ns = totals[i].ns;
+		error = split->path(split->context, &row->key, &row->path);
+	}
+	if (!error)
+		qsort_r(split->rows, split->nr_rows, sizeof(*split->rows), by_content,
+			(void *)catalog);
+	return error;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	return order(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static int count_paths(const struct row *rows, uint32_t nr_rows, uint32_t *nr_paths)
+{
+	uint32_t *paths = malloc((nr_rows + 1ul) * sizeof(*paths));
+
+	*nr_paths = 0;
+	if (!paths)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_rows; i++)
+		paths[i] = rows[i].path;
+	qsort(paths, nr_rows, sizeof(*paths), by_path);
+	for (uint32_t i = 0; i < nr_rows; i++)
+		*nr_paths += i == 0 || paths[i] != paths[i - 1];
+	free(paths);
+	return 0;
+}
+
+/* ---- one kernel */
+
+/* The most frequent places that have at least least_ns of the kernel's time have parts of their own. */
+static uint32_t nr_own(const struct stall_kernel *kernel, uint64_t ns, uint64_t least_ns)
+{
+	uint32_t nr = 0;
+
+	while (nr < kernel->nr_places && nr < STALL_PLACES_MAX &&
+	       stall_share(ns, kernel->places[nr].count, kernel->count) >= least_ns)
+		nr++;
+	/* One place more takes no more room than its sum would. */
+	return nr + 1 == kernel->nr_places && nr < STALL_PLACES_MAX ? nr + 1 : nr;
+}
+
+static void add_other(struct pieces *pieces, uint32_t nr_places, const struct stall_place *place)
+{
+	struct stall_part *last = NULL;
+
+	for (uint32_t i = nr_places; i < pieces->nr_parts; i++) {
+		last = &pieces->parts[i];
+		if (last->kind == STALL_PART_OTHER && last->reason == place->reason)
+			break;
+		if (last->kind == STALL_PART_OTHER_REASONS)
+			break;
+		last = NULL;
+	}
+	if (!last) {
+		last = &pieces->parts[pieces->nr_parts++];
+		*last = (struct stall_part){.kind = STALL_PART_OTHER, .reason = place->reason};
+		if (pieces->nr_parts - nr_places > STALL_REASONS_MAX)
+			*last = (struct stall_part){.kind = STALL_PART_OTHER_REASONS};
+	}
+	last->count = ledger_add_saturating(last->count, place->count);
+}
+
+static void make_pieces(struct pieces *pieces, const struct stall_kernel *kernel, uint32_t own)
+{
+	pieces->nr_parts = own;
+	pieces->count = 0;
+	for (uint32_t i = 0; i < own; i++)
+		pieces->parts[i] = (struct stall_part){.kind = STALL_PART_PLACE,
+						       .stack_id = kernel->places[i].stack_id,
+						       .reason = kernel->places[i].reason,
+						       .count = kernel->places[i].count};
+	for (uint32_t i = own; i < kernel->nr_places; i++)
+		add_other(pieces, own, &kernel->places[i]);
+	for (uint32_t i = 0; i < pieces->nr_parts; i++)
+		pieces->count += pieces->parts[i].count;
+}
+
+/* Samples of a kernel whose records are not known: the profile has them, and no time. */
+static int give_without_record(const struct split *split, const struct stall_kernel *kernel,
+			       struct pieces *pieces)
+{
+	const struct fold_key key = {.process_id = kernel->process_id,
+				     .device_id = kernel->device_id,
+				     .name_id = kernel->name_id,
+				     .kind = RECORD_GPU_KERNEL};
+	int error = 0;
+
+	make_pieces(pieces, kernel,
+		    kernel->nr_places < STALL_PLACES_MAX ? kernel->nr_places : STALL_PLACES_MAX);
+	for (uint32_t i = 0; i < pieces->nr_parts && !error; i++) {
+		pieces->parts[i].key = &key;
+		error = split->take(split->context, &pieces->parts[i]);
+	}
+	return error;
+}
+
+/* A row's nanoseconds are divided over its parts, and a part's samples over the rows: both sums are exact. weights: of
+ * the rows that had their turn; of these and this one; of all. */
+static int give_row(const struct split *split, const struct pieces *pieces, const struct row *row,
+		    const stall_sum weights[static 3], bool is_assumed)
+{
+	const stall_sum before = weights[0], after = weights[1], total = weights[2];
+	stall_sum samples = 0;
+	uint64_t given_ns = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < pieces->nr_parts && !error; i++) {
+		struct stall_part part = pieces->parts[i];
+
+		samples += part.count;
+		const uint64_t until_ns = stall_share(row->ns, samples, pieces->count);
+		part.ns = until_ns - given_ns;
+		given_ns = until_ns;
+		part.count = stall_share(part.count, after, total) -
+			     stall_share(part.count, before, total);
+		part.key = &row->key;
+		part.has_record = true;
+		part.is_assumed = is_assumed;
+		if (part.ns || part.count)
+			error = split->take(split->context, &part);
+	}
+	return error;
+}
+
+static int give_kernel(const struct split *split, const struct row *rows, uint32_t nr_rows,
+		       struct pieces *pieces)
+{
+	const struct stall_kernel *kernel = rows->kernel;
+	stall_sum weights[3] = {0};
+	uint32_t nr_paths;
+	uint64_t ns = 0;
+	int error = count_paths(rows, nr_rows, &nr_paths);
+
+	if (error)
+		return error;
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		ns = ledger_add_saturating(ns, rows[i].ns);
+		weights[2] += rows[i].ns;
+	}
+	const bool has_time = weights[2] > 0;
+	if (!has_time)
+		weights[2] = nr_rows;
+	const stall_sum least_ns = (stall_sum)(split->ns / STALL_PARTS_MAX) * nr_paths;
+
+	make_pieces(pieces, kernel,
+		    nr_own(kernel, ns, least_ns > UINT64_MAX ? UINT64_MAX : (uint64_t)least_ns));
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		weights[0] = weights[1];
+		weights[1] += has_time ? rows[i].ns : 1;
+		error = give_row(split, pieces, &rows[i], weights, nr_paths > 1);
+	}
+	return error;
+}
+
+/* ---- all kernels */
+
+static int give_all(const struct split *split)
+{
+	struct pieces *pieces = malloc(sizeof(*pieces));
+	uint32_t first = 0;
+	int error = pieces ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < split->kernels.nr_kernels && !error; i++) {
+		const struct stall_kernel *kernel = &split->kernels.kernels[i];
+		uint32_t end = first;
+
+		while (end < split->nr_rows && split->rows[end].kernel == kernel)
+			end++;
+		error = end > first ? give_kernel(split, split->rows + first, end - first, pieces)
+				    : give_without_record(split, kernel, pieces);
+		first = end;
+	}
+	free(pieces);
+	return error;
+}
+
+int stall_split_each(const struct profile *profile, stall_split_path *path, stall_split_take *take,
+		     void *context)
+{
+	struct split split = {.profile = profile, .path = path, .take = take, .context = context};
+	int error = stall_kernels_init(&split.kernels, profile);
+
+	if (!error && split.kernels.nr_kernels) {
+		split.totals = fold_table_create();
+		error = split.totals ? profile_each_total(profile, take_total, &split) : -ENOMEM;
+		if (!error)
+			error = make_rows(&split);
+		if (!error)
+			error = give_all(&split);
+	}
+	stall_kernels_fini(&split.kernels);
+	fold_table_destroy(split.totals);
+	free(split.rows);
+	return error;
+}

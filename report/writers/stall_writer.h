@@ -1,0 +1,17 @@
+/* Writes what kernels waited for (report/digest/stall_rows.h) as a table. Any thread. */
+#ifndef STALL_WRITER_H
+#define STALL_WRITER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "text_table.h"
+
+struct report_tree;
+
+/* Writes an empty line and a row for each of the first `top` kernels, with its most frequent reason and its hottest
+ * line; nothing if the tree has no samples of them. 0 or -ENOMEM. */
+int stall_writer_kernels(FILE *out, const struct report_tree *tree, const struct text_form *form,
+			 uint32_t top);
+
+#endif
