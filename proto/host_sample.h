@@ -24,7 +24,7 @@ enum host_sample_kind {
  *   - duration_ns is their number, not a time;
  *   - tid is the CUDA ordinal of the GPU in its process;
  *   - stack_id has the kernel's name as the outermost frame, as GPU records have it: a code without a file. Within it
- *     are source lines, inlined functions inwards: codes with a file, whose name is empty for the kernel's own lines.
+ *     are source lines, inlined functions inwards: codes with a file, whose name is the kernel's for its own lines.
  *     Where lines are not known, one code without a file names the offset: "+0x1a0";
  *   - name_id is the stall reason ("long scoreboard"); cpu and command_id are 0. */
 struct host_sample {

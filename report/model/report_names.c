@@ -247,6 +247,21 @@ static int code_text(struct report_names *names, const struct catalog_frame *fra
 	return error;
 }
 
+int report_names_line(struct report_names *names, uint32_t frame_id, uint32_t *index)
+{
+	const struct catalog_frame *frame = catalog_frame(names->catalog, frame_id);
+	uint32_t string_size;
+	const char *file = catalog_string(
+		names->catalog, catalog_code(names->catalog, frame->code)->file, &string_size);
+	size_t file_size = string_size, size;
+
+	file = source_name_file(file, &file_size);
+	char *text = source_name_make(file, file_size, "", 0, frame->offset, &size);
+	int error = text ? intern_clean(names, text, size, index) : -ENOMEM;
+	free(text);
+	return error;
+}
+
 /* Makes "model.py:forward:57" of a part, or the part alone. The caller owns the text. NULL: out of memory. */
 static char *line_text(const struct report_names *names, const struct symbol_part *part)
 {

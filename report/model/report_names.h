@@ -41,6 +41,9 @@ int report_names_string(struct report_names *names, uint32_t string_id, uint32_t
 int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
 		       uint32_t *count);
 
+/* Makes "kernels.cu:17" of a frame that is a code with a file. 0 or -ENOMEM. */
+int report_names_line(struct report_names *names, uint32_t frame_id, uint32_t *index);
+
 /* Makes the leaf's name (kind_name.h): "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]",
  * "[GPU0_Sync]stream"; of memory "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host
  * threads "[CPU]", "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; within kernels "[stall]long scoreboard"; and

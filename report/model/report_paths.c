@@ -468,26 +468,45 @@ static bool is_offset(const struct report_paths *paths, uint32_t frame)
 	       strncmp(catalog_string(paths->catalog, code->name, NULL), "+0x", 3) == 0;
 }
 
+/* Adds a frame of a kernel. The kernel's own lines do not repeat its name. */
+static int add_place_frame(struct report_paths *paths, uint32_t frame, uint32_t kernel,
+			   uint32_t *node)
+{
+	const struct catalog_code *code =
+		catalog_code(paths->catalog, catalog_frame(paths->catalog, frame)->code);
+	const bool is_own = code->file && code->name == kernel;
+	const uint32_t *names;
+	uint32_t count, line;
+	int error;
+
+	if ((is_own || is_offset(paths, frame)) && !report_names_has_lines(paths->names))
+		return 0;
+	if (is_own) {
+		error = report_names_line(paths->names, frame, &line);
+		return error ? error : add_node(paths, *node, line, node);
+	}
+	error = report_names_frame(paths->names, frame, &names, &count);
+	for (uint32_t i = 0; !error && i < count; i++)
+		error = add_node(paths, *node, names[i], node);
+	return error;
+}
+
 /* Whatever file it is of, code of a GPU is no framework's frame that readers leave out. */
 static int add_place(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
 {
-	uint32_t frames[WIRE_STACK_DEPTH_MAX], depth = 0, count;
-	const uint32_t *names;
+	uint32_t frames[WIRE_STACK_DEPTH_MAX], depth = 0;
+	const struct catalog_node *at = catalog_node(paths->catalog, stack_id);
 	int error = 0;
 
-	for (uint32_t id = stack_id; catalog_node(paths->catalog, id)->parent;
-	     id = catalog_node(paths->catalog, id)->parent) {
+	for (; at->parent; at = catalog_node(paths->catalog, at->parent)) {
 		if (depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
-		frames[depth++] = catalog_node(paths->catalog, id)->frame;
+		frames[depth++] = at->frame;
 	}
-	while (depth > 0 && !error) {
-		if (is_offset(paths, frames[--depth]) && !report_names_has_lines(paths->names))
-			continue;
-		error = report_names_frame(paths->names, frames[depth], &names, &count);
-		for (uint32_t i = 0; !error && i < count; i++)
-			error = add_node(paths, *node, names[i], node);
-	}
+	const uint32_t kernel =
+		catalog_code(paths->catalog, catalog_frame(paths->catalog, at->frame)->code)->name;
+	while (depth > 0 && !error)
+		error = add_place_frame(paths, frames[--depth], kernel, node);
 	return error;
 }
 
