@@ -57,7 +57,7 @@ static void learn_device(const struct cupti_resource_data *data)
 
 static void take_module(const struct cupti_module_data *module)
 {
-	if (module && module->cubin)
+	if (module && module->cubin && kernel_sampler_needs_code())
 		cubin_copies_take(self.launch.ring, module->cubin, module->cubin_size);
 }
 

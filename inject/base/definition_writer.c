@@ -17,6 +17,18 @@ bool definition_writer_put(struct definition_writer *writer, uint32_t type, cons
 	return put;
 }
 
+bool definition_writer_put_bulk(struct definition_writer *writer, uint32_t type, const void *head,
+				uint32_t head_size, const void *tail, uint32_t tail_size)
+{
+	bool put;
+
+	pthread_mutex_lock(&writer->lock);
+	put = record_ring_spares(writer->ring, head_size + tail_size) &&
+	      record_ring_define(writer->ring, type, head, head_size, tail, tail_size);
+	pthread_mutex_unlock(&writer->lock);
+	return put;
+}
+
 int definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
 			  uint32_t head_size)
 {

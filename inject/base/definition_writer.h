@@ -23,6 +23,10 @@ struct definition_writer {
 bool definition_writer_put(struct definition_writer *writer, uint32_t type, const void *head,
 			   uint32_t head_size, const void *tail, uint32_t tail_size);
 
+/* The same for definitions that come in masses: they leave a quarter of the room to others. */
+bool definition_writer_put_bulk(struct definition_writer *writer, uint32_t type, const void *head,
+				uint32_t head_size, const void *tail, uint32_t tail_size);
+
 /* Appends a definition that is only a head, and does not wait. Returns 0, -ENOSPC if the ring has no room, or -EAGAIN
  * if another thread holds the lock. */
 int definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,

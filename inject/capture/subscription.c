@@ -17,6 +17,7 @@
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/window_cbid.h"
 #include "inject/launch/window_word.h"
+#include "inject/sampling/kernel_sampler.h"
 #include "proto/options/record_options.h"
 
 static const struct {
@@ -342,6 +343,7 @@ void subscription_pause(void)
 	set_resources(stream_resources, NR(stream_resources), 0);
 	set_resources(sampling_resources, NR(sampling_resources), 0);
 	stream_names_forget();
+	kernel_sampler_leave(false);
 	shared_subscriber_enable(0, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	disable_activity();
 }

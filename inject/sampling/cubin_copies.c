@@ -85,13 +85,14 @@ static bool find_crc(const struct cupti_library *library, struct copy *copy)
 }
 
 /* Takes all that callbacks have left. */
-static void collect(const struct cupti_library *library)
+static void collect(const struct cupti_library *library, struct record_ring *ring)
 {
 	struct copy *copy = atomic_exchange(&self.taken, NULL), *next;
 
 	for (; copy; copy = next) {
 		next = copy->next;
 		if (!find_crc(library, copy)) {
+			record_ring_count(ring, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST, 1, 0);
 			forget(copy);
 			continue;
 		}
@@ -108,8 +109,8 @@ static bool send_piece(struct definition_writer *definitions, struct copy *copy)
 
 	if (size > PIECE_BYTES)
 		size = PIECE_BYTES;
-	if (!definition_writer_put(definitions, DEFINITION_CUBIN, &head, sizeof(head),
-				   copy->bytes + copy->sent, size))
+	if (!definition_writer_put_bulk(definitions, DEFINITION_CUBIN, &head, sizeof(head),
+					copy->bytes + copy->sent, size))
 		return false;
 	copy->sent += size;
 	return true;
@@ -120,7 +121,7 @@ void cubin_copies_send(const struct cupti_library *library, struct definition_wr
 {
 	uint32_t sent = 0;
 
-	collect(library);
+	collect(library, definitions->ring);
 	while (self.sending && (last || sent < AT_ONCE_BYTES)) {
 		struct copy *copy = self.sending;
 
@@ -139,5 +140,19 @@ void cubin_copies_send(const struct cupti_library *library, struct definition_wr
 		record_ring_count(definitions->ring, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST, 1,
 				  0);
 		forget(copy);
+	}
+}
+
+void cubin_copies_forget(void)
+{
+	struct copy *copy = atomic_exchange(&self.taken, NULL), *next;
+
+	for (int i = 0; i < 2; i++) {
+		for (; copy; copy = next) {
+			next = copy->next;
+			forget(copy);
+		}
+		copy = self.sending;
+		self.sending = NULL;
 	}
 }

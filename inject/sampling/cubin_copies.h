@@ -23,4 +23,7 @@ void cubin_copies_take(struct record_ring *ring, const void *cubin, size_t size)
 void cubin_copies_send(const struct cupti_library *library, struct definition_writer *definitions,
 		       bool last);
 
+/* The guest's own thread: forgets all copies, which nobody needs. */
+void cubin_copies_forget(void);
+
 #endif

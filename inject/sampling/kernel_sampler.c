@@ -19,13 +19,16 @@
 #define CALLBACK_WAIT_S 1
 #define LOOKS_AT_ONCE   64u   /* of one context */
 #define ENTRIES         4096u /* of one definition */
+#define BEGINS_MAX      8u    /* of a context's sessions one after the other that gave no sample */
+#define REASONS_MAX     (DEFINITION_STALL_REASONS_MAX - 1) /* the last number stands for all others */
 #define FIRST_BLACKWELL 10u   /* compute capability: a period of our own yields nothing there */
 
 struct context {
 	struct sampling_session session;
 	_Atomic(void *) context; /* NULL: unused */
 	uint32_t device_id;
-	bool on, given_up;
+	bool on, given_up, taken_said;
+	uint32_t nr_full; /* sessions that ended since one gave a sample: the GPU's buffer was full */
 	/* our number of each reason of the session's, which differ from GPU to GPU */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX];
 };
@@ -45,9 +48,9 @@ static struct {
 	atomic_bool left_out; /* contexts found no room */
 	bool left_out_said;
 	uint64_t next_look_ns;
-	atomic_bool begun;
-	char names[DEFINITION_STALL_REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
-	uint32_t nr_names;
+	atomic_bool begun, refused;
+	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
+	uint32_t nr_names, nr_defined;
 	struct passing passing;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -70,57 +73,63 @@ static bool lock_in_callback(void)
 	return error == 0;
 }
 
+/* Returns where the context is, or else a place that is free; KERNEL_SAMPLER_CONTEXTS: there is none. */
+static uint32_t place_of(const void *context)
+{
+	uint32_t room = KERNEL_SAMPLER_CONTEXTS;
+
+	for (uint32_t i = KERNEL_SAMPLER_CONTEXTS; i-- > 0;) {
+		void *known = atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed);
+
+		if (known == context)
+			return i;
+		if (!known)
+			room = i;
+	}
+	return room;
+}
+
 void kernel_sampler_context(void *context, uint32_t device_id)
 {
-	uint32_t i = 0;
-
-	if (!lock_in_callback()) {
-		atomic_store(&self.left_out, true);
+	/* A launch of the context will tell of it again. */
+	if (pthread_mutex_trylock(&self.lock) != 0)
 		return;
-	}
-	while (i < KERNEL_SAMPLER_CONTEXTS && atomic_load(&self.contexts[i].context) &&
-	       atomic_load(&self.contexts[i].context) != context)
-		i++;
-	if (i < KERNEL_SAMPLER_CONTEXTS) {
+	uint32_t i = place_of(context);
+	if (i == KERNEL_SAMPLER_CONTEXTS) {
+		atomic_store(&self.left_out, true);
+	} else if (atomic_load(&self.contexts[i].context) != context) {
 		self.contexts[i].device_id = device_id;
-		if (!atomic_load(&self.contexts[i].context))
-			self.contexts[i].on = self.contexts[i].given_up = false;
+		self.contexts[i].on = self.contexts[i].given_up = false;
+		self.contexts[i].taken_said = false;
+		self.contexts[i].nr_full = 0;
 		atomic_store(&self.contexts[i].context, context);
 	}
-	if (i == KERNEL_SAMPLER_CONTEXTS)
-		atomic_store(&self.left_out, true);
 	pthread_mutex_unlock(&self.lock);
 }
 
 void kernel_sampler_meet(void *context)
 {
-	uint32_t device_id;
+	uint32_t device_id, i = place_of(context);
 
-	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
-		if (atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) ==
-		    context)
-			return;
-	if (self.library->get_device_id &&
+	if (i == KERNEL_SAMPLER_CONTEXTS) {
+		if (!atomic_load_explicit(&self.left_out, memory_order_relaxed))
+			atomic_store(&self.left_out, true);
+		return;
+	}
+	if (atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) != context &&
+	    self.library->get_device_id &&
 	    self.library->get_device_id(context, &device_id) == CUPTI_ABI_SUCCESS)
 		kernel_sampler_context(context, device_id);
-}
-
-/* CUPTI ends the session of a context that is destroyed. Without the lock a look is at work, perhaps at this context,
- * which it then finds gone. */
-void kernel_sampler_forget(void *context)
-{
-	bool locked = lock_in_callback();
-
-	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
-		if (atomic_load(&self.contexts[i].context) == context)
-			atomic_store(&self.contexts[i].context, NULL);
-	if (locked)
-		pthread_mutex_unlock(&self.lock);
 }
 
 bool kernel_sampler_has_begun(void)
 {
 	return atomic_load(&self.begun);
+}
+
+bool kernel_sampler_needs_code(void)
+{
+	return !atomic_load(&self.refused) || atomic_load(&self.begun);
 }
 
 static void count(const struct context *context, enum ledger_reason reason, uint64_t samples)
@@ -150,13 +159,28 @@ static void refuse(struct context *context, int result)
 				    "(dcgmi profile --pause)";
 
 	context->given_up = true;
+	atomic_store(&self.refused, true);
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, result,
 				 "kernels of GPU %u are not sampled (CUPTI's error %d): %s",
 				 context->device_id, result, why);
 }
 
-/* Gives each reason of the session's a number of our own, and defines it once. */
-static void define_reasons(struct context *context)
+/* Defines the reasons that the agent does not know yet. What finds no room is defined later. */
+static void define_reasons(void)
+{
+	while (self.nr_defined < self.nr_names) {
+		const char *name = self.names[self.nr_defined];
+		struct definition_stall_reason head = {.index = self.nr_defined};
+
+		if (!definition_writer_put(self.definitions, DEFINITION_STALL_REASON, &head,
+					   sizeof(head), name, (uint32_t)strlen(name)))
+			return;
+		self.nr_defined++;
+	}
+}
+
+/* Gives each reason of the session's a number of our own. */
+static void number_reasons(struct context *context)
 {
 	for (uint32_t i = 0; i < context->session.nr_reasons; i++) {
 		uint32_t index = context->session.reasons[i], ours = 0;
@@ -164,37 +188,32 @@ static void define_reasons(struct context *context)
 
 		while (ours < self.nr_names && strcmp(self.names[ours], name) != 0)
 			ours++;
-		if (ours == DEFINITION_STALL_REASONS_MAX) {
-			context->reasons[index] = DEFINITION_STALL_REASONS_MAX - 1;
-			continue;
-		}
 		context->reasons[index] = ours;
-		if (ours < self.nr_names)
-			continue;
-		strcpy(self.names[self.nr_names++], name);
-		struct definition_stall_reason head = {.index = ours};
-		definition_writer_put(self.definitions, DEFINITION_STALL_REASON, &head,
-				      sizeof(head), name, (uint32_t)strlen(name));
+		if (ours == self.nr_names && ours < REASONS_MAX)
+			strcpy(self.names[self.nr_names++], name);
 	}
+	define_reasons();
 }
 
 static void begin(struct context *context)
 {
 	struct device_query_speed speed = device_query_speed(context->device_id);
+	void *cuda = atomic_load(&context->context);
 	uint32_t period = 0;
 	int result;
 
+	if (!cuda)
+		return;
 	if (speed.compute_major && speed.compute_major < FIRST_BLACKWELL)
 		period = sampling_session_period(speed.multiprocessors, speed.clock_khz);
-	result = sampling_session_begin(&context->session, self.library,
-					atomic_load(&context->context), period);
+	result = sampling_session_begin(&context->session, self.library, cuda, period);
 	if (result != CUPTI_ABI_SUCCESS) {
 		refuse(context, result);
 		return;
 	}
 	context->on = true;
 	atomic_store(&self.begun, true);
-	define_reasons(context);
+	number_reasons(context);
 }
 
 /* Sends the entries. name: the kernel's. */
@@ -215,9 +234,10 @@ static void send(const struct context *context, const struct cupti_instruction *
 	for (uint32_t i = 0; i < passing->count; i++)
 		samples += passing->entries[i].count;
 	if (passing->count &&
-	    !definition_writer_put(self.definitions, DEFINITION_KERNEL_SAMPLES, &head, sizeof(head),
-				   passing->entries,
-				   (uint32_t)(passing->count * sizeof(passing->entries[0]) + size)))
+	    !definition_writer_put_bulk(
+		    self.definitions, DEFINITION_KERNEL_SAMPLES, &head, sizeof(head),
+		    passing->entries,
+		    (uint32_t)(passing->count * sizeof(passing->entries[0]) + size)))
 		count(context, LEDGER_KERNEL_SAMPLE_LOST, samples);
 	passing->count = 0;
 }
@@ -253,11 +273,12 @@ static bool is_same(const struct cupti_instruction *a, const struct cupti_instru
 }
 
 /* Passes on what CUPTI has given, kernel by kernel. CUPTI's sum tells whether all of it is there. */
-static void pass_on(const struct context *context, struct cupti_samples *samples)
+static void pass_on(struct context *context, struct cupti_samples *samples)
 {
 	struct cupti_instruction *all = samples->instructions;
 	uint64_t known = samples->other + samples->dropped, passed = 0;
 
+	define_reasons();
 	for (size_t i = 0; i < samples->nr_instructions && i < samples->room; i++) {
 		if (!all[i].nr_stalls)
 			continue;
@@ -272,30 +293,81 @@ static void pass_on(const struct context *context, struct cupti_samples *samples
 	}
 	if (samples->total > known + passed)
 		samples->dropped += samples->total - known - passed;
+	if (passed + samples->other)
+		context->nr_full = 0;
 	count(context, LEDGER_KERNEL_SAMPLES, passed + samples->other + samples->dropped);
 	count(context, LEDGER_KERNEL_SAMPLE_OTHER, samples->other);
 	count(context, LEDGER_KERNEL_SAMPLE_LOST, samples->dropped);
 }
 
-static void look(struct context *context)
+static void finish(struct context *context)
 {
+	sampling_session_end(&context->session, self.library);
+	pass_on(context, context->session.last);
+	context->on = false;
+}
+
+/* Ends a session that gives nothing any more. If the GPU's buffer was full, another one gets samples again. */
+static void fail(struct context *context, int result)
+{
+	if (!atomic_load(&context->context))
+		return;
+	finish(context);
+	if (result != CUPTI_ABI_OUT_OF_MEMORY || ++context->nr_full == BEGINS_MAX)
+		refuse(context, result);
+}
+
+/* Returns a CUptiResult. A context that is destroyed meanwhile is not looked at again, because its session ends with
+ * it. */
+static int look(struct context *context)
+{
+	int result = CUPTI_ABI_SUCCESS;
 	bool more = true;
 
-	for (uint32_t i = 0; i < LOOKS_AT_ONCE && more; i++) {
-		int result = sampling_session_look(&context->session, self.library, &more);
-
-		/* The buffer was full: only another session gets samples again. */
-		if (result == CUPTI_ABI_OUT_OF_MEMORY) {
-			sampling_session_end(&context->session, self.library);
-			pass_on(context, context->session.last);
-			context->on = false;
-			begin(context);
-			return;
-		}
-		if (result != CUPTI_ABI_SUCCESS)
-			return;
+	for (uint32_t i = 0; i < LOOKS_AT_ONCE && more && atomic_load(&context->context); i++) {
+		result = sampling_session_look(&context->session, self.library, &more);
 		pass_on(context, context->session.samples);
 	}
+	return result;
+}
+
+static void end(struct context *context)
+{
+	if (!atomic_load(&context->context) || !context->on)
+		return;
+	look(context);
+	if (context->on && atomic_load(&context->context))
+		finish(context);
+}
+
+/* CUPTI asks that a context's session end before the context (its sample pc_sampling_continuous does so, too). Without
+ * the lock a look is at work, perhaps at this context, which it then finds gone. */
+void kernel_sampler_forget(void *context)
+{
+	bool locked = lock_in_callback();
+
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++) {
+		if (atomic_load(&self.contexts[i].context) != context)
+			continue;
+		if (locked)
+			end(&self.contexts[i]);
+		atomic_store(&self.contexts[i].context, NULL);
+	}
+	if (locked)
+		pthread_mutex_unlock(&self.lock);
+}
+
+void kernel_sampler_leave(bool ended)
+{
+	bool locked = lock_in_callback();
+
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++) {
+		if (locked && !ended)
+			end(&self.contexts[i]);
+		atomic_store(&self.contexts[i].context, NULL);
+	}
+	if (locked)
+		pthread_mutex_unlock(&self.lock);
 }
 
 /* Returns whether another context of this process has the GPU's session. */
@@ -308,12 +380,15 @@ static bool is_taken(const struct context *context)
 	return false;
 }
 
-static void refuse_further(struct context *context)
+/* Says so once. The context's turn comes when the other one is gone. */
+static void wait_for_turn(struct context *context)
 {
-	context->given_up = true;
+	if (context->taken_said)
+		return;
+	context->taken_said = true;
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
-				 "kernels of a further context of GPU %u may not be sampled: CUPTI "
-				 "samples one context of a GPU",
+				 "kernels of a further context of GPU %u are not sampled yet: CUPTI "
+				 "samples one context of a GPU at a time",
 				 context->device_id);
 }
 
@@ -321,14 +396,22 @@ static void step(struct context *context, bool may_look)
 {
 	if (!atomic_load(&context->context) || context->given_up)
 		return;
-	if (!has_functions())
+	if (!has_functions()) {
 		refuse(context, CUPTI_ABI_NOT_SUPPORTED);
-	else if (!context->on && is_taken(context))
-		refuse_further(context);
-	else if (!context->on)
+		return;
+	}
+	if (context->on && may_look) {
+		int result = look(context);
+
+		if (result != CUPTI_ABI_SUCCESS)
+			fail(context, result);
+	}
+	if (context->on || context->given_up)
+		return;
+	if (is_taken(context))
+		wait_for_turn(context);
+	else
 		begin(context);
-	else if (may_look)
-		look(context);
 }
 
 void kernel_sampler_step(void)
@@ -343,25 +426,15 @@ void kernel_sampler_step(void)
 	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
 		step(&self.contexts[i], may_look);
 	pthread_mutex_unlock(&self.lock);
+	if (!kernel_sampler_needs_code())
+		cubin_copies_forget();
 	if (!atomic_load(&self.left_out) || self.left_out_said)
 		return;
 	self.left_out_said = true;
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
 				 "kernels of some contexts are not sampled: the process has more "
-				 "than %u, or made them too fast",
+				 "than %u",
 				 KERNEL_SAMPLER_CONTEXTS);
-}
-
-static void end(struct context *context)
-{
-	if (!atomic_load(&context->context) || !context->on)
-		return;
-	look(context);
-	if (!context->on)
-		return;
-	sampling_session_end(&context->session, self.library);
-	pass_on(context, context->session.last);
-	context->on = false;
 }
 
 void kernel_sampler_end(bool last)

@@ -19,12 +19,18 @@ void kernel_sampler_init(const struct cupti_library *library,
 			 struct definition_writer *definitions);
 
 /* In CUPTI's callbacks: a context was created (device_id: CUDA ordinal), or is about to be destroyed.
- * kernel_sampler_forget() waits for a look that the guest's own thread is taking. */
+ * kernel_sampler_forget() ends its session after a last look. It waits for a look that the guest's own thread is
+ * taking, at most for a second; then the samples since the last look are lost. */
 void kernel_sampler_context(void *context, uint32_t device_id);
 void kernel_sampler_forget(void *context);
 
-/* In a callback of a launch: a guest that took CUPTI up late has not heard of contexts that were there before. */
+/* In a callback of a launch, which does not wait: a guest that took CUPTI up late has not heard of contexts that were
+ * there before. */
 void kernel_sampler_meet(void *context);
+
+/* No callback will tell of destroyed contexts from now on, so all are forgotten, and their sessions end. Launches tell
+ * of them again. ended: CUPTI was ended, and all sessions with it. */
+void kernel_sampler_leave(bool ended);
 
 /* The guest's own thread, while CUPTI is in use: begins sessions, and passes samples on. */
 void kernel_sampler_step(void);
@@ -34,5 +40,8 @@ void kernel_sampler_end(bool last);
 
 /* Returns whether a session ever began. Any thread. */
 bool kernel_sampler_has_begun(void);
+
+/* Returns whether samples may come that need GPU code: no session was refused, or one has begun. Any thread. */
+bool kernel_sampler_needs_code(void);
 
 #endif

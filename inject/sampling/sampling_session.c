@@ -59,7 +59,8 @@ static bool is_counted(const char *name)
 {
 	size_t size = strlen(name), second = strlen(REASON_SECOND);
 
-	return strncmp(name, REASON_PREFIX, strlen(REASON_PREFIX)) == 0 &&
+	return size > strlen(REASON_PREFIX) &&
+	       strncmp(name, REASON_PREFIX, strlen(REASON_PREFIX)) == 0 &&
 	       (size < second || strcmp(name + size - second, REASON_SECOND) != 0);
 }
 
@@ -96,7 +97,9 @@ static int find_reasons(struct sampling_session *session, const struct cupti_lib
 		strcpy(session->names[indexes[i]], texts[i] + strlen(REASON_PREFIX));
 		session->reasons[session->nr_reasons++] = indexes[i];
 	}
-	return result;
+	/* Without a reason nothing would be sampled. */
+	return result == CUPTI_ABI_SUCCESS && session->nr_reasons == 0 ? CUPTI_ABI_NOT_SUPPORTED
+									: result;
 }
 
 static int configure(struct sampling_session *session, const struct cupti_library *library,
@@ -157,7 +160,10 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 
 	clear((struct batch *)session->samples);
 	result = library->sampling_get(&call);
-	*more = result == CUPTI_ABI_SUCCESS && session->samples->nr_remaining != 0;
+	/* CUPTI may have put some into the other batch, and gives them first. */
+	*more = result == CUPTI_ABI_SUCCESS &&
+		(session->samples->nr_remaining != 0 ||
+		 (session->samples->nr_instructions != 0 && session->last->nr_instructions != 0));
 	return result;
 }
 
@@ -173,6 +179,8 @@ uint32_t sampling_session_period(uint32_t multiprocessors, uint32_t clock_khz)
 		(uint64_t)multiprocessors * clock_khz * 1000u / SAMPLING_SAMPLES_PER_SECOND;
 	uint32_t period = 5;
 
+	if (cycles == 0)
+		return 0;
 	while (period < 31 && (1ull << period) < cycles)
 		period++;
 	return period;

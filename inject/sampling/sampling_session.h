@@ -1,7 +1,7 @@
 /* Samples the kernels of one CUDA context while they run as they would (CUPTI's PC Sampling, continuous mode). The GPU
  * notes every few million cycles which instruction a warp is at, and why it waits. CUPTI's own threads fetch what the
- * GPU noted. One context of a GPU at a time can be sampled, over all processes. One thread at a time; never in CUPTI's
- * callbacks. Memory comes from mmap(), not malloc().
+ * GPU noted. One context of a GPU at a time can be sampled, over all processes. One thread at a time; in CUPTI's
+ * callbacks only where a context is about to be destroyed. Memory comes from mmap(), not malloc().
  *
  * Measured on an H200 (CUPTI 13.0): records of kernels stay complete; kernels of graphs are sampled, too; the first
  * session of a process begins in 0.1 s, later ones in 0.3 ms; the first look takes 0.3 s; a session ends in 0.1 s. */
@@ -43,7 +43,7 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 void sampling_session_end(struct sampling_session *session, const struct cupti_library *library);
 
 /* The period that gives about SAMPLING_SAMPLES_PER_SECOND on a GPU with that many multiprocessors and cycles a
- * millisecond. Pure. */
+ * millisecond; 0: one of these is not known. Pure. */
 uint32_t sampling_session_period(uint32_t multiprocessors, uint32_t clock_khz);
 
 /* The name of a reason by CUPTI's index, cut to what people read: "long_scoreboard"; "": it is not counted. Borrowed

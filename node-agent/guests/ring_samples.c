@@ -12,6 +12,7 @@
 
 #define REASON_TEXT_MAX 128u /* bytes */
 #define OFFSET_TEXT_MAX 32u
+#define NAMELESS        "<unknown>"
 
 struct ring_samples {
 	const struct ring_outputs *outputs; /* borrowed */
@@ -50,6 +51,9 @@ int ring_samples_reason(struct ring_samples *samples, const struct definition_st
 
 	if (head->index >= DEFINITION_STALL_REASONS_MAX || size == 0 || size > sizeof(text))
 		return -EINVAL;
+	/* A hostile guest could define it without end. */
+	if (samples->reasons[head->index] != STRING_NONE)
+		return 0;
 	for (size_t i = 0; i < size; i++)
 		text[i] = name[i] == '_' ? ' ' : name[i];
 	return string_dictionary_intern(samples->outputs->strings, text, (uint32_t)size,
@@ -137,7 +141,8 @@ static int find_stack(struct ring_samples *samples, uint64_t crc, const char *ke
 	if (samples->cubins)
 		count = cubin_table_find(samples->cubins, crc, kernel, offset, chain);
 	size = text_size(chain, count, kernel);
-	if (size > samples->text_room)
+	/* New names make new nodes, so nothing is entered unless there is room for all nodes. */
+	if (size > samples->text_room || budget < (count ? count : 1) + 1)
 		return 0;
 	int r = enter_all(samples, kernel, offset, chain, count, frames, &depth);
 	if (r == 0)
@@ -182,14 +187,20 @@ int ring_samples_add(struct ring_samples *samples, const struct definition_kerne
 	char *kernel = strndup((const char *)entries + head->nr_entries * entry_size, name_size);
 	if (!kernel)
 		return -ENOMEM;
+	const char *name = *kernel ? kernel : NAMELESS;
 	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
 		memcpy(&entry, (const uint8_t *)entries + i * entry_size, sizeof(entry));
 		r = entry.reason >= DEFINITION_STALL_REASONS_MAX || entry.count == 0
 			    ? -EINVAL
-			    : add(samples, head, kernel, &entry);
+			    : add(samples, head, name, &entry);
 	}
 	free(kernel);
 	return r;
+}
+
+void ring_samples_close(struct ring_samples *samples)
+{
+	samples->node_budget = 0;
 }
 
 bool ring_samples_waits(const struct ring_samples *samples)

@@ -32,6 +32,9 @@ int ring_samples_cubin(struct ring_samples *samples, const struct definition_cub
 int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
 		     const void *entries, size_t size);
 
+/* Enters no more names and stacks: samples have none from now on. */
+void ring_samples_close(struct ring_samples *samples);
+
 /* ring_samples_take() fills in a message with everything that waits, but without its process. After it nothing waits;
  * the message is borrowed until the next add. Both return whether anything waits. */
 bool ring_samples_waits(const struct ring_samples *samples);

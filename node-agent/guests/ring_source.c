@@ -354,6 +354,7 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 	if (share && !user_share_end(share)) {
 		source->definitions.text_room = 0;
 		stack_resolver_close(source->stacks);
+		ring_samples_close(source->definitions.samples);
 	}
 	return r;
 }

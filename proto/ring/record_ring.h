@@ -163,6 +163,10 @@ uint32_t record_ring_activity_room(const struct record_ring *ring);
 bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
 			uint32_t head_size, const void *tail, uint32_t tail_size);
 
+/* Returns whether a definition of size_bytes leaves a quarter of the definition lane free. Those that come in masses
+ * ask first, so that the others find room. Callers hold the same lock. */
+bool record_ring_spares(const struct record_ring *ring, uint32_t size_bytes);
+
 /* Stores a stack's words (leaf first) and returns its new id, from 1; RECORD_STACK_NONE: no room. Lock-free. */
 uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames, uint32_t depth);
 
@@ -255,7 +259,7 @@ int record_ring_read_collectives(struct record_ring *ring,
 				 struct collective_record *out, uint32_t max, uint32_t *nr_lost);
 
 /* Copies the next definition into body. In a ring that an earlier agent has read, those of its log come first, and some
- * may come twice. Returns 1; 0: the snapshot has no more; -EPROTO as above; -EMSGSIZE: larger than body_max, and
+ * may come twice; samples of kernels do not. Returns 1; 0: the snapshot has no more; -EPROTO as above; -EMSGSIZE: larger than body_max, and
  * skipped. */
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,

@@ -100,6 +100,15 @@ static uint64_t lane_go_to(struct reader_lane *lane, struct ring_lane *control, 
 	return 0;
 }
 
+/* Samples before the position are in stored messages, or are skipped. Other definitions there are read again. */
+static void samples_go_to(struct record_ring *ring, uint64_t position)
+{
+	if (position <= ring->samples_begin)
+		return;
+	ring->samples_begin = position;
+	atomic_store_explicit(&ring->header->samples_begin, position, memory_order_release);
+}
+
 void record_ring_skip(struct record_ring *ring)
 {
 	struct record_ring_snapshot now;
@@ -110,6 +119,7 @@ void record_ring_skip(struct record_ring *ring)
 		   now.activity);
 	lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
 		   now.collective);
+	samples_go_to(ring, now.definition);
 	for (uint32_t i = 0; i < now.lanes; i++)
 		lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
 			   ring->sizes.launch_lane_records, now.launch[i]);
@@ -135,6 +145,7 @@ void record_ring_resume(struct record_ring *ring, uint64_t durable_seq)
 	gap = lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
 			 mark[RING_MARK_ACTIVITY]);
 	set_gone(ring, mark, RING_GONE_RECORDS, gap);
+	samples_go_to(ring, mark[RING_MARK_DEFINITION]);
 	gap = lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
 			 mark[RING_MARK_COLLECTIVE]);
 	set_gone(ring, mark, RING_GONE_COLLECTIVES, gap);

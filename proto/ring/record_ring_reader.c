@@ -57,6 +57,8 @@ void record_ring_begin(struct record_ring *ring)
 	/* The other lanes were never released. */
 	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
 		lane_resume(&ring->lanes[i], &ring->lane_controls[i]);
+	ring->samples_begin =
+		atomic_load_explicit(&ring->header->samples_begin, memory_order_acquire);
 	if (ring->definition.released == 0)
 		return; /* the lane still has all definitions */
 	ring->log_end = atomic_load_explicit(&ring->header->log_produced, memory_order_acquire);
@@ -361,27 +363,42 @@ static int log_next(struct record_ring *ring, uint32_t *type, void *body, uint32
 	return record_ring_copy(ring, at + sizeof(prefix), body, prefix[1]) ? 0 : 1;
 }
 
+/* Reads what stands before the next definition of the lane, with which it takes *whole bytes. false: it makes no
+ * sense. */
+static bool definition_prefix(const struct record_ring *ring, uint64_t end, uint32_t prefix[2],
+			      uint64_t *whole)
+{
+	const uint64_t size = 2 * sizeof(*prefix), at = ring->definition.read;
+
+	if (end - at < size || definition_get(ring, at, prefix, size))
+		return false;
+	*whole = size + (((uint64_t)prefix[1] + 7) & ~7ull);
+	return prefix[1] <= DEFINITION_SIZE_MAX && *whole <= end - at;
+}
+
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size)
 {
 	struct reader_lane *own = &ring->definition;
 	uint32_t prefix[2];
+	uint64_t whole;
 	int logged = log_next(ring, type, body, body_max, size);
 
 	if (logged)
 		return logged;
 	if (own->given_up)
 		return -EPROTO;
-	if (own->read >= snapshot->definition)
-		return 0;
-	if (snapshot->definition - own->read < sizeof(prefix) ||
-	    definition_get(ring, own->read, prefix, sizeof(prefix)))
-		goto give_up;
-
-	uint64_t whole = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
-	if (prefix[1] > DEFINITION_SIZE_MAX || whole > snapshot->definition - own->read)
-		goto give_up;
+	for (;;) {
+		if (own->read >= snapshot->definition)
+			return 0;
+		if (!definition_prefix(ring, snapshot->definition, prefix, &whole))
+			goto give_up;
+		/* Samples add up, so those of the last agent's messages must not come again. */
+		if (prefix[0] != DEFINITION_KERNEL_SAMPLES || own->read >= ring->samples_begin)
+			break;
+		lane_advance(own, &ring->header->definition, whole);
+	}
 	*type = prefix[0];
 	*size = prefix[1];
 	int result = -EMSGSIZE;

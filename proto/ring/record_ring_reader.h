@@ -38,6 +38,7 @@ struct record_ring {
 	const struct ring_meter *meters;
 	uint64_t log_read, log_end; /* of definitions that only the log still has */
 	struct reader_lane activity, definition, collective;
+	uint64_t samples_begin; /* copy of the header's */
 	struct ring_marks marks;
 	struct reader_lane lanes[]; /* sizes.launch_lanes */
 };

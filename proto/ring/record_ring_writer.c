@@ -357,6 +357,15 @@ bool record_ring_define(struct record_ring *ring, uint32_t type, const void *hea
 	return true;
 }
 
+bool record_ring_spares(const struct record_ring *ring, uint32_t size_bytes)
+{
+	const struct ring_lane *control = &ring->header->definition;
+	uint64_t used = atomic_load_explicit(&control->produced, memory_order_relaxed) -
+			atomic_load_explicit(&control->release, memory_order_acquire);
+
+	return used + size_bytes <= (ring->definition_mask + 1) / 4 * 3;
+}
+
 uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames, uint32_t depth)
 {
 	if (depth == 0 || depth > RECORD_STACK_DEPTH)
