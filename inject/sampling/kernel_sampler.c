@@ -21,14 +21,15 @@
 #define ENTRIES         4096u /* of one definition */
 #define BEGINS_MAX      8u    /* of a context's sessions one after the other that gave no sample */
 #define REASONS_MAX     (DEFINITION_STALL_REASONS_MAX - 1) /* the last number stands for all others */
-#define FIRST_BLACKWELL 10u   /* compute capability: a period of our own yields nothing there */
+#define FIRST_BLACKWELL 10u /* compute capability: a period of our own yields nothing there */
 
 struct context {
 	struct sampling_session session;
 	_Atomic(void *) context; /* NULL: unused */
 	uint32_t device_id;
 	bool on, given_up, taken_said;
-	uint32_t nr_full; /* sessions that ended since one gave a sample: the GPU's buffer was full */
+	uint32_t
+		nr_full; /* sessions that ended since one gave a sample: the GPU's buffer was full */
 	/* our number of each reason of the session's, which differ from GPU to GPU */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX];
 };
@@ -58,6 +59,12 @@ void kernel_sampler_init(const struct cupti_library *library, struct definition_
 {
 	self.library = library;
 	self.definitions = definitions;
+	self.nr_names = self.nr_defined = 0;
+	self.left_out_said = false;
+	self.next_look_ns = 0;
+	atomic_store(&self.left_out, false);
+	atomic_store(&self.begun, false);
+	atomic_store(&self.refused, false);
 }
 
 /* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
@@ -386,10 +393,11 @@ static void wait_for_turn(struct context *context)
 	if (context->taken_said)
 		return;
 	context->taken_said = true;
-	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
-				 "kernels of a further context of GPU %u are not sampled yet: CUPTI "
-				 "samples one context of a GPU at a time",
-				 context->device_id);
+	definition_writer_notice(
+		self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
+		"kernels of a further context of GPU %u are not sampled yet: CUPTI "
+		"samples one context of a GPU at a time",
+		context->device_id);
 }
 
 static void step(struct context *context, bool may_look)

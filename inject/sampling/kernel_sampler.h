@@ -14,7 +14,7 @@
 struct cupti_library;
 struct definition_writer;
 
-/* Call it once, before the others. Both are borrowed for good. */
+/* Call it before the others, while there is no context. Both are borrowed for good. */
 void kernel_sampler_init(const struct cupti_library *library,
 			 struct definition_writer *definitions);
 

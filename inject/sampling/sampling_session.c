@@ -99,7 +99,7 @@ static int find_reasons(struct sampling_session *session, const struct cupti_lib
 	}
 	/* Without a reason nothing would be sampled. */
 	return result == CUPTI_ABI_SUCCESS && session->nr_reasons == 0 ? CUPTI_ABI_NOT_SUPPORTED
-									: result;
+								       : result;
 }
 
 static int configure(struct sampling_session *session, const struct cupti_library *library,
