@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -357,6 +358,130 @@ static void definitions_of_the_past_come_from_the_log(void **state)
 	}
 }
 
+/* ---- samples of kernels: definitions that add up */
+
+static void define_numbered(enum definition_type type, uint64_t number)
+{
+	assert_true(record_ring_define(guest, type, &number, sizeof(number), NULL, 0));
+}
+
+/* Reads all definitions behind the log. Their numbers, in decimal: samples as they are, others negative. */
+static const char *read_numbers(void)
+{
+	static struct record_ring_snapshot snapshot;
+	static char text[256];
+	_Alignas(8) uint8_t body[64];
+	uint64_t number;
+	uint32_t type, size;
+
+	*text = '\0';
+	record_ring_snapshot(reader, &snapshot);
+	for (int r; (r = record_ring_read_definition(reader, &snapshot, &type, body, sizeof(body),
+						     &size)) != 0;) {
+		size_t used = strlen(text);
+
+		if (r == -EMSGSIZE)
+			continue;
+		memcpy(&number, body, sizeof(number));
+		if (type == DEFINITION_KERNEL_SAMPLES || type == DEFINITION_CUBIN)
+			snprintf(text + used, sizeof(text) - used, "%s%d ",
+				 type == DEFINITION_CUBIN ? "-" : "", (int)number);
+	}
+	return text;
+}
+
+static void samples_that_were_sent_do_not_come_again(void **state)
+{
+	(void)state;
+	define_numbered(DEFINITION_CUBIN, 1);
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 2);
+	assert_string_equal(read_numbers(), "-1 2 ");
+	assert_int_equal(record_ring_mark(reader, 1), 0);
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 3);
+	define_numbered(DEFINITION_CUBIN, 4);
+	assert_string_equal(read_numbers(), "3 -4 ");
+	assert_int_equal(record_ring_mark(reader, 2), 0);
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 5);
+	take_over(1);
+	assert_string_equal(read_numbers(), "-1 3 -4 5 ");
+	/* That agent's only message did not arrive. */
+	assert_int_equal(record_ring_mark(reader, 1), 0);
+	map_again();
+	record_ring_resume(reader, 0);
+	assert_string_equal(read_numbers(), "-1 3 -4 5 ");
+}
+
+static void samples_that_no_message_carried_come_again(void **state)
+{
+	(void)state;
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 1);
+	assert_string_equal(read_numbers(), "1 ");
+	assert_int_equal(record_ring_mark(reader, 1), 0);
+	take_over(0);
+	assert_string_equal(read_numbers(), "1 ");
+}
+
+/* Killed with the mark gone, or the owner: the next agent reads from the released position. */
+static void agent_killed_while_it_takes_over_gives_no_sample_twice(void **state)
+{
+	uint8_t owner[RECORD_RING_EPOCH];
+
+	(void)state;
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 1);
+	define_numbered(DEFINITION_CUBIN, 2);
+	assert_string_equal(read_numbers(), "1 -2 ");
+	assert_int_equal(record_ring_mark(reader, 1), 0);
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 3);
+	map_again();
+	record_ring_resume(reader, 1);
+	record_ring_own(reader, (const uint8_t[RECORD_RING_EPOCH]){0});
+	map_again();
+	assert_false(record_ring_owner(reader, owner));
+	record_ring_begin(reader);
+	assert_string_equal(read_numbers(), "-2 3 ");
+}
+
+static void samples_before_a_new_start_are_skipped(void **state)
+{
+	(void)state;
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 1);
+	define_numbered(DEFINITION_CUBIN, 2);
+	map_again();
+	record_ring_skip(reader);
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 3);
+	assert_string_equal(read_numbers(), "-2 3 ");
+}
+
+static void samples_and_cubins_are_not_in_the_log(void **state)
+{
+	(void)state;
+	define_numbered(DEFINITION_KERNEL_SAMPLES, 1);
+	define_numbered(DEFINITION_CUBIN, 2);
+	assert_string_equal(read_numbers(), "1 -2 ");
+	release_and_acknowledge(1);
+	take_over(0);
+	assert_string_equal(read_numbers(), "");
+}
+
+static void masses_leave_a_quarter_of_the_lane(void **state)
+{
+	static const uint8_t piece[1000];
+	uint64_t used = 0;
+
+	(void)state;
+	for (; record_ring_spares(guest, sizeof(piece)); used += 8 + sizeof(piece))
+		assert_true(
+			record_ring_define(guest, DEFINITION_CUBIN, piece, sizeof(piece), NULL, 0));
+	assert_true(used > small.definition_bytes / 4 * 3 - 8 - sizeof(piece));
+	assert_true(used <= small.definition_bytes / 4 * 3 + 8);
+	assert_true(record_ring_spares(guest, 0));
+	assert_string_equal(read_numbers(), "");
+	assert_false(record_ring_spares(guest, sizeof(piece)));
+	release_and_acknowledge(1);
+	assert_true(record_ring_spares(guest, small.definition_bytes / 4 * 3));
+	assert_false(record_ring_spares(guest, small.definition_bytes / 4 * 3 + 1));
+}
+
 static void full_log_takes_no_more_and_leaves_the_lane_alone(void **state)
 {
 	static struct record_ring_snapshot snapshot;
@@ -413,6 +538,12 @@ int main(void)
 		TEST(what_others_released_since_the_ring_was_mapped_is_not_read_again),
 		TEST(lane_claimed_after_a_mark_is_read_from_its_beginning),
 		TEST(definitions_of_the_past_come_from_the_log),
+		TEST(samples_that_were_sent_do_not_come_again),
+		TEST(samples_that_no_message_carried_come_again),
+		TEST(agent_killed_while_it_takes_over_gives_no_sample_twice),
+		TEST(samples_before_a_new_start_are_skipped),
+		TEST(samples_and_cubins_are_not_in_the_log),
+		TEST(masses_leave_a_quarter_of_the_lane),
 		TEST(full_log_takes_no_more_and_leaves_the_lane_alone),
 		TEST(marks_run_out_and_come_back),
 		TEST(beat_is_what_the_agent_said_last),
