@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node-agent/cubin/cubin_cache.h"
 #include "node-agent/symbols/symbolizer.h"
 #include "proto/definition.h"
 
@@ -77,6 +78,7 @@ void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t 
 		.description = fixture->description,
 		.ledger = fixture->ledger,
 		.statistics = fixture->statistics,
+		.cubins = fixture->cubins,
 		.module = on_module,
 		.notice = on_notice,
 		.context = fixture,
@@ -84,7 +86,10 @@ void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t 
 	assert_int_equal(record_ring_map(fixture->ring_fd, &ring), 0);
 	assert_int_equal(ring_source_create(ring, &outputs, pid, geteuid(), &fixture->source), 0);
 	ring_ownership_init(&fixture->ownership, ring, epoch);
-	ring_ownership_take(&fixture->ownership);
+	if (fixture->stored_seq)
+		ring_ownership_take_after(&fixture->ownership, *fixture->stored_seq);
+	else
+		ring_ownership_take(&fixture->ownership);
 }
 
 void ring_source_fixture_close_source(struct ring_source_fixture *fixture)
@@ -103,6 +108,7 @@ struct ring_source_fixture *ring_source_fixture_create(void)
 
 	fixture->strings = string_dictionary_create();
 	fixture->stacks = stack_dictionary_create();
+	fixture->cubins = cubin_cache_create();
 	fixture->encoder = batch_encoder_create();
 	fixture->builder = batch_builder_create(fixture->strings, fixture->stacks, sink, fixture);
 	assert_int_equal(
@@ -119,6 +125,7 @@ void ring_source_fixture_destroy(struct ring_source_fixture *fixture)
 	close(fixture->ring_fd);
 	batch_builder_destroy(fixture->builder);
 	batch_encoder_destroy(fixture->encoder);
+	cubin_cache_destroy(fixture->cubins);
 	stack_dictionary_destroy(fixture->stacks);
 	string_dictionary_destroy(fixture->strings);
 	free(fixture);

@@ -20,7 +20,10 @@ struct ring_source_fixture {
 	int ring_fd;
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
+	struct cubin_cache *cubins;
 	struct device_list devices;
+	/* The aggregator has messages up to this one of the agent before. NULL: it knows of no such agent. */
+	const uint64_t *stored_seq;
 	struct process_description *description;
 	struct process_ledger *ledger;
 	struct process_statistics *statistics;

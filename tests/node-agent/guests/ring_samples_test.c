@@ -1,0 +1,617 @@
+/* Samples of running kernels from a guest's ring, as they become messages. */
+#include "node-agent/guests/ring_samples.h"
+
+#include "tests/support/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node-agent/cubin/cubin_cache.h"
+#include "proto/batch/message.h"
+#include "proto/host_sample.h"
+#include "ring_source_fixture.h"
+#include "tests/node-agent/cubin/cubin_fixture.h"
+
+#define CRC        77u
+#define PIECE      16384u
+#define ENTRIES    4096u /* of one definition */
+#define CUBIN_SIZE 100000u
+
+static void define_reason(struct ring_source_fixture *fixture, uint32_t index, const char *name)
+{
+	const struct definition_stall_reason head = {.index = index};
+
+	assert_true(record_ring_define(fixture->guest, DEFINITION_STALL_REASON, &head, sizeof(head),
+				       name, (uint32_t)strlen(name)));
+}
+
+/* nr_entries may lie. */
+static void define_raw(struct ring_source_fixture *fixture, uint64_t crc, uint32_t device_id,
+		       uint32_t nr_entries, const void *tail, uint32_t size)
+{
+	const struct definition_kernel_samples head = {.time_ns = 1000,
+						       .cubin_crc = crc,
+						       .device_id = device_id,
+						       .nr_entries = nr_entries};
+
+	assert_true(record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &head,
+				       sizeof(head), tail, size));
+}
+
+static void define_samples(struct ring_source_fixture *fixture, uint64_t crc, uint32_t device_id,
+			   const char *kernel, const struct definition_kernel_sample *entries,
+			   uint32_t nr_entries)
+{
+	uint8_t *tail = malloc(nr_entries * sizeof(*entries) + strlen(kernel));
+
+	assert_non_null(tail);
+	memcpy(tail, entries, nr_entries * sizeof(*entries));
+	memcpy(tail + nr_entries * sizeof(*entries), kernel, strlen(kernel));
+	define_raw(fixture, crc, device_id, nr_entries, tail,
+		   (uint32_t)(nr_entries * sizeof(*entries) + strlen(kernel)));
+	free(tail);
+}
+
+static void define_piece(struct ring_source_fixture *fixture, uint64_t crc, uint32_t size,
+			 uint32_t offset, const void *bytes, uint32_t nr_bytes)
+{
+	const struct definition_cubin head = {.crc = crc, .size = size, .offset = offset};
+
+	assert_true(record_ring_define(fixture->guest, DEFINITION_CUBIN, &head, sizeof(head), bytes,
+				       nr_bytes));
+}
+
+/* Kernel "a" is at line 10 of one.cu, then in leaf, which it inlines at line 10; "b" lies apart at line 50. */
+static uint8_t *make_cubin(void)
+{
+	static const char strings[] = "leaf";
+	static struct cubin_fixture cubin;
+	size_t size;
+
+	memset(&cubin, 0, sizeof(cubin));
+	cubin.strings = strings;
+	cubin.strings_size = sizeof(strings);
+	fixture_symbol_add(&cubin, "a", FIXTURE_TEXT_A, 0, 64);
+	fixture_symbol_add(&cubin, "b", FIXTURE_TEXT_B, 0, 64);
+	fixture_begin(&cubin);
+	fixture_address(&cubin, 0, 0);
+	fixture_row(&cubin, 0, 9);
+	fixture_inline(&cubin, 1, 0);
+	fixture_byte(&cubin, 4);
+	fixture_byte(&cubin, 2);
+	fixture_row(&cubin, 16, 1);
+	fixture_end_sequence(&cubin, 48);
+	fixture_address(&cubin, 1, 0);
+	fixture_row(&cubin, 0, 49);
+	fixture_end_sequence(&cubin, 64);
+	fixture_end(&cubin);
+	uint8_t *image = fixture_image(&cubin, &size);
+	assert_true(size <= CUBIN_SIZE);
+	image = realloc(image, CUBIN_SIZE);
+	assert_non_null(image);
+	memset(image + size, 0, CUBIN_SIZE - size);
+	return image;
+}
+
+static void define_cubin(struct ring_source_fixture *fixture)
+{
+	uint8_t *image = make_cubin();
+
+	for (uint32_t at = 0; at < CUBIN_SIZE; at += PIECE)
+		define_piece(fixture, CRC, CUBIN_SIZE, at, image + at,
+			     CUBIN_SIZE - at < PIECE ? CUBIN_SIZE - at : PIECE);
+	free(image);
+}
+
+/* As the agent: samples come alone. false: the pass is complete. */
+static bool next(struct ring_source_fixture *fixture, struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+	int r = ring_source_read(fixture->source, fixture->builder);
+
+	assert_true(r >= 0);
+	if (!ring_source_alone(fixture->source, 9, message)) {
+		assert_false(ring_source_has_alone(fixture->source));
+		return r == 1 ? next(fixture, message) : false;
+	}
+	assert_int_equal(r, 1);
+	assert_false(ring_source_has_alone(fixture->source));
+	assert_int_equal(message->type, MESSAGE_SAMPLES);
+	assert_int_equal(message->samples.process_id, 9);
+	message->samples.seq = 1;
+	assert_int_equal(batch_encode(fixture->encoder, message, &frame, &size), 0);
+	return true;
+}
+
+/* One message has everything. */
+static const struct host_sample *take_all(struct ring_source_fixture *fixture, uint32_t count)
+{
+	struct message message = {0}, none;
+
+	ring_source_begin(fixture->source, true, 0);
+	if (count == 0) {
+		assert_false(next(fixture, &none));
+		return NULL;
+	}
+	assert_true(next(fixture, &message));
+	assert_int_equal(message.samples.nr_samples, count);
+	return message.samples.samples;
+}
+
+static const char *text_of(struct ring_source_fixture *fixture, uint32_t string_id)
+{
+	static char texts[4][64];
+	static uint32_t turn;
+	const struct message_text *text;
+
+	if (string_id == 0)
+		return "-";
+	text = string_dictionary_texts(fixture->strings, string_id);
+	turn = (turn + 1) % 4;
+	snprintf(texts[turn], sizeof(texts[0]), "%.*s", (int)text->size, text->data);
+	return texts[turn];
+}
+
+/* Frames leaf first, each as file:line:name, or as a name alone. */
+static const char *stack_of(struct ring_source_fixture *fixture, uint32_t node_id)
+{
+	static char stack[512];
+
+	*stack = '\0';
+	while (node_id) {
+		const struct message_node *node = stack_dictionary_nodes(fixture->stacks, node_id);
+		const struct message_frame *frame =
+			stack_dictionary_frames(fixture->stacks, node->frame);
+		const struct message_code *code =
+			stack_dictionary_codes(fixture->stacks, frame->code);
+		size_t used = strlen(stack);
+
+		assert_int_not_equal(code->name, 0);
+		if (code->file)
+			snprintf(stack + used, sizeof(stack) - used, "%s%s:%d:%s",
+				 used ? " < " : "", text_of(fixture, code->file),
+				 (int)frame->offset, text_of(fixture, code->name));
+		else
+			snprintf(stack + used, sizeof(stack) - used, "%s%s", used ? " < " : "",
+				 text_of(fixture, code->name));
+		node_id = node->parent;
+	}
+	return stack;
+}
+
+static uint64_t untrusted(struct ring_source_fixture *fixture)
+{
+	return ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+}
+
+static uint64_t code_lost(struct ring_source_fixture *fixture)
+{
+	return ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST);
+}
+
+/* ---- what samples become */
+
+static void samples_have_lines_and_inlined_functions(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample a[] = {{0, 0, 5}, {16, 1, 7}, {0x40, 0, 1}},
+						     b[] = {{32, 1, UINT32_MAX}};
+
+	define_reason(fixture, 0, "long_scoreboard");
+	define_reason(fixture, 1, "barrier");
+	define_cubin(fixture);
+	define_samples(fixture, CRC, 3, "a", a, 3);
+	define_samples(fixture, CRC, 0, "b", b, 1);
+	const struct host_sample *samples = take_all(fixture, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(samples[i].time_ns, 1000);
+		assert_int_equal(samples[i].kind, HOST_SAMPLE_KERNEL);
+		assert_int_equal(samples[i].tid, i < 3 ? 3 : 0);
+		assert_int_equal(samples[i].cpu, 0);
+		assert_int_equal(samples[i].command_id, 0);
+	}
+	assert_int_equal(samples[0].duration_ns, 5);
+	assert_string_equal(stack_of(fixture, samples[0].stack_id), "/src/one.cu:10:a < a");
+	assert_string_equal(text_of(fixture, samples[0].name_id), "long scoreboard");
+	assert_int_equal(samples[1].duration_ns, 7);
+	assert_string_equal(stack_of(fixture, samples[1].stack_id),
+			    "two.h:11:leaf < /src/one.cu:10:a < a");
+	assert_string_equal(text_of(fixture, samples[1].name_id), "barrier");
+	assert_string_equal(stack_of(fixture, samples[2].stack_id), "+0x40 < a");
+	assert_int_equal(samples[3].duration_ns, UINT32_MAX);
+	assert_string_equal(stack_of(fixture, samples[3].stack_id), "/src/one.cu:50:b < b");
+	assert_int_equal(untrusted(fixture) + code_lost(fixture), 0);
+	take_all(fixture, 0);
+}
+
+static void samples_without_known_code_have_offsets(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entries[] = {{0x1a0, 0, 1},
+								  {UINT32_MAX, 0, 2}};
+	uint8_t *image = make_cubin();
+
+	define_samples(fixture, CRC, 0, "a", entries, 2);
+	define_piece(fixture, CRC, CUBIN_SIZE, 0, image, PIECE); /* the rest never comes */
+	define_samples(fixture, CRC, 0, "a", entries, 1);
+	define_samples(fixture, CRC + 1, 0, "a", entries, 1);
+	define_samples(fixture, CRC, 0, "", entries, 1);
+	const struct host_sample *samples = take_all(fixture, 5);
+	assert_string_equal(stack_of(fixture, samples[0].stack_id), "+0x1a0 < a");
+	assert_string_equal(stack_of(fixture, samples[1].stack_id), "+0xffffffff < a");
+	assert_int_equal(samples[2].stack_id, samples[0].stack_id);
+	assert_int_equal(samples[3].stack_id, samples[0].stack_id);
+	assert_string_equal(stack_of(fixture, samples[4].stack_id), "+0x1a0 < <unknown>");
+	/* nobody has defined the reason */
+	assert_int_equal(samples[0].name_id, 0);
+	free(image);
+	define_reason(fixture, 0, "barrier");
+	define_samples(fixture, CRC, 0, "a", entries, 1);
+	samples = take_all(fixture, 1);
+	assert_string_equal(text_of(fixture, samples[0].name_id), "barrier");
+	assert_int_equal(untrusted(fixture), 0);
+}
+
+static void an_agent_without_cubins_has_offsets(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entry = {0, 0, 1};
+
+	ring_source_fixture_close_source(fixture);
+	cubin_cache_destroy(fixture->cubins);
+	fixture->cubins = NULL;
+	ring_source_fixture_open_source(fixture, 0);
+	define_cubin(fixture);
+	define_samples(fixture, CRC, 0, "a", &entry, 1);
+	assert_string_equal(stack_of(fixture, take_all(fixture, 1)->stack_id), "+0x0 < a");
+}
+
+/* ---- hostile rings */
+
+static void what_no_guest_writes_is_counted(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample good = {16, 0, 1}, no_reason = {16, 64, 1},
+						     no_count = {16, 0, 0},
+						     two[] = {{16, 0, 4}, {16, UINT32_MAX, 4}};
+	static char long_name[200];
+
+	memset(long_name, 'r', sizeof(long_name) - 1);
+	define_raw(fixture, CRC, 0, 2, &good, sizeof(good));
+	define_raw(fixture, CRC, 0, UINT32_MAX, &good, sizeof(good));
+	define_raw(fixture, CRC, 0, 1, &good, sizeof(good) - 1);
+	define_samples(fixture, CRC, 0, "a", &no_reason, 1);
+	define_samples(fixture, CRC, 0, "a", &no_count, 1);
+	define_reason(fixture, 64, "barrier");
+	define_reason(fixture, 0, "");
+	define_reason(fixture, 0, long_name);
+	assert_true(
+		record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &good, 12, NULL, 0));
+	assert_true(record_ring_define(fixture->guest, DEFINITION_STALL_REASON, &good, 3, NULL, 0));
+	assert_true(record_ring_define(fixture->guest, DEFINITION_CUBIN, &good, 12, NULL, 0));
+	take_all(fixture, 0);
+	assert_int_equal(untrusted(fixture), 11);
+	/* what stands before the fault stays; none has no entry */
+	define_samples(fixture, CRC, 0, "a", two, 2);
+	define_raw(fixture, CRC, 0, 0, NULL, 0);
+	define_raw(fixture, CRC, 0, 0, "name", 4);
+	assert_int_equal(take_all(fixture, 1)->duration_ns, 4);
+	assert_int_equal(untrusted(fixture), 12);
+}
+
+static void numbers_out_of_range_are_bounded(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entry = {0, 0, 1};
+	const struct definition_kernel_samples head = {.device_id = 5, .nr_entries = 1};
+	uint8_t tail[sizeof(entry) + 8] = {0};
+
+	memcpy(tail, &entry, sizeof(entry));
+	memcpy(tail + sizeof(entry), "ab\0cd", 5);
+	define_raw(fixture, CRC, UINT32_MAX, 1, tail, sizeof(tail));
+	assert_true(record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &head,
+				       sizeof(head), tail, sizeof(tail)));
+	const struct host_sample *samples = take_all(fixture, 2);
+	assert_int_equal(samples[0].tid, RECORD_DEVICES_MAX - 1);
+	assert_string_equal(stack_of(fixture, samples[0].stack_id), "+0x0 < ab");
+	assert_int_equal(samples[1].tid, 5);
+	assert_int_equal(samples[1].time_ns, 1);
+}
+
+static void a_reason_keeps_its_first_name(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entry = {0, 63, 1};
+	char name[32];
+
+	define_reason(fixture, 63, "barrier");
+	ring_source_begin(fixture->source, true, 0);
+	ring_source_read(fixture->source, fixture->builder);
+	uint32_t strings = string_dictionary_count(fixture->strings);
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "reason_%d", i);
+		define_reason(fixture, 63, name);
+	}
+	take_all(fixture, 0);
+	assert_int_equal(string_dictionary_count(fixture->strings), strings);
+	define_samples(fixture, CRC, 0, "a", &entry, 1);
+	assert_string_equal(text_of(fixture, take_all(fixture, 1)->name_id), "barrier");
+}
+
+static void cubins_are_bounded_and_their_faults_counted(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	uint8_t bytes[64] = {0};
+
+	define_piece(fixture, 1, UINT32_MAX, 0, bytes, 64); /* too large: refused once */
+	define_piece(fixture, 1, UINT32_MAX, 64, bytes, 64);
+	take_all(fixture, 0);
+	assert_int_equal(code_lost(fixture), 1);
+	assert_int_equal(untrusted(fixture), 0);
+	define_piece(fixture, 2, 128, 0, bytes, 64);
+	define_piece(fixture, 2, 129, 64, bytes, 64);         /* another size */
+	define_piece(fixture, 3, 128, 65, bytes, 64);         /* behind its end */
+	define_piece(fixture, 3, 128, UINT32_MAX, bytes, 64); /* the sum runs over */
+	define_piece(fixture, 3, 128, 0, bytes, 0);
+	define_piece(fixture, 3, 0, 0, bytes, 0);
+	take_all(fixture, 0);
+	assert_int_equal(code_lost(fixture), 1);
+	assert_int_equal(untrusted(fixture), 5);
+	/* Three huge ones find room, of which no byte need be there; the others do not. */
+	for (uint64_t crc = 10; crc < 20; crc++)
+		define_piece(fixture, crc, 60u << 20, 0, bytes, 64);
+	take_all(fixture, 0);
+	assert_int_equal(code_lost(fixture), 1 + 7);
+	/* a file that is none says nothing of its own */
+	define_piece(fixture, 2, 128, 64, bytes, 64);
+	take_all(fixture, 0);
+	assert_int_equal(code_lost(fixture), 1 + 7);
+	assert_int_equal(untrusted(fixture), 5);
+}
+
+static void names_beyond_the_bounds_enter_nothing(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	const struct ring_outputs outputs = {
+		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
+	struct ring_samples *samples = ring_samples_create(&outputs);
+	const uint32_t name_size = 60000, end = RING_SAMPLES_TEXT_MAX / name_size;
+	const struct definition_kernel_sample entry = {0, 0, 1};
+	uint8_t *tail = malloc(sizeof(entry) + name_size);
+	struct definition_kernel_samples head = {.nr_entries = 1};
+	struct message message;
+	uint32_t strings = 0;
+
+	assert_non_null(samples);
+	assert_non_null(tail);
+	memcpy(tail, &entry, sizeof(entry));
+	memset(tail + sizeof(entry), 'n', name_size);
+	for (uint32_t i = 0; i < end + 50; i++) {
+		snprintf((char *)tail + sizeof(entry), 20, "%019d", (int)i);
+		tail[sizeof(entry) + 19] = 'n';
+		if (i == end)
+			strings = string_dictionary_count(fixture->strings);
+		assert_int_equal(ring_samples_add(samples, &head, tail, sizeof(entry) + name_size),
+				 0);
+	}
+	assert_int_equal(string_dictionary_count(fixture->strings), strings);
+	assert_true(ring_samples_take(samples, &message));
+	assert_int_equal(message.samples.nr_samples, end + 50);
+	for (uint32_t i = 0; i < end + 50; i++)
+		assert_int_equal(message.samples.samples[i].stack_id == STACK_NODE_NONE, i >= end);
+	ring_samples_destroy(samples);
+	free(tail);
+}
+
+static void nodes_beyond_the_bounds_enter_nothing(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	const struct ring_outputs outputs = {
+		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
+	struct ring_samples *samples = ring_samples_create(&outputs);
+	static struct definition_kernel_sample entries[ENTRIES + 1];
+	struct definition_kernel_samples head = {.nr_entries = ENTRIES};
+	struct message message;
+	uint32_t with_stack = 0, strings = string_dictionary_count(fixture->strings);
+
+	assert_non_null(samples);
+	memcpy(&entries[ENTRIES], "k", 1);
+	for (uint32_t round = 0; round < RING_SAMPLES_NODES_MAX / ENTRIES + 2; round++) {
+		for (uint32_t i = 0; i < ENTRIES; i++)
+			entries[i] = (struct definition_kernel_sample){round * ENTRIES + i, 0, 1};
+		assert_int_equal(
+			ring_samples_add(samples, &head, entries, ENTRIES * sizeof(entries[0]) + 1),
+			0);
+		assert_true(ring_samples_take(samples, &message));
+		assert_int_equal(message.samples.nr_samples, ENTRIES);
+		for (uint32_t i = 0; i < ENTRIES; i++)
+			with_stack += message.samples.samples[i].stack_id != STACK_NODE_NONE;
+	}
+	/* One node is the kernel's. Two must be left, because a new kernel would need them. */
+	assert_int_equal(with_stack, RING_SAMPLES_NODES_MAX - 2);
+	assert_int_equal(stack_dictionary_nr_nodes(fixture->stacks), RING_SAMPLES_NODES_MAX - 1);
+	assert_int_equal(string_dictionary_count(fixture->strings) - strings,
+			 RING_SAMPLES_NODES_MAX - 1);
+	ring_samples_destroy(samples);
+}
+
+static void a_user_without_room_enters_nothing(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	const struct ring_outputs outputs = {
+		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
+	struct ring_samples *samples = ring_samples_create(&outputs);
+	static const struct {
+		struct definition_kernel_sample entry;
+		char name[4];
+	} tail = {{0, 0, 1}, "abc"};
+	const struct definition_kernel_samples head = {.nr_entries = 1};
+	const uint32_t strings = string_dictionary_count(fixture->strings);
+	struct message message;
+
+	assert_non_null(samples);
+	ring_samples_close(samples);
+	assert_int_equal(ring_samples_add(samples, &head, &tail, sizeof(tail)), 0);
+	assert_true(ring_samples_take(samples, &message));
+	assert_int_equal(message.samples.samples[0].stack_id, STACK_NODE_NONE);
+	assert_int_equal(string_dictionary_count(fixture->strings), strings);
+	ring_samples_destroy(samples);
+}
+
+/* ---- messages */
+
+static void launches_come_after_samples_and_not_with_them(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entry = {0, 0, 1};
+	struct message message;
+	int lane = record_ring_claim_lane(fixture->guest);
+
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, RECORD_STACK_NONE);
+	define_samples(fixture, CRC, 0, "a", &entry, 1);
+	ring_source_begin(fixture->source, true, 0);
+	assert_true(next(fixture, &message));
+	assert_false(batch_builder_has_records(fixture->builder));
+	assert_false(next(fixture, &message));
+	assert_true(batch_builder_has_records(fixture->builder));
+}
+
+/* Each sample has a number, as its count. Fills the lane. */
+static uint32_t define_many(struct ring_source_fixture *fixture, uint32_t from,
+			    uint32_t definitions)
+{
+	static struct definition_kernel_sample entries[ENTRIES];
+
+	for (uint32_t i = 0; i < definitions; i++) {
+		for (uint32_t k = 0; k < ENTRIES; k++)
+			entries[k] = (struct definition_kernel_sample){16 * k, 0, ++from};
+		define_samples(fixture, CRC, 0, "k", entries, ENTRIES);
+	}
+	return from;
+}
+
+static void more_than_a_message_holds_comes_in_several(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct message message;
+	uint32_t total = 0, nr_messages = 0, given = define_many(fixture, 0, 10);
+
+	ring_source_begin(fixture->source, true, 0);
+	while (next(fixture, &message)) {
+		assert_true(message.samples.nr_samples < RING_SAMPLES_MAX + ENTRIES);
+		for (uint32_t i = 0; i < message.samples.nr_samples; i++)
+			assert_int_equal(message.samples.samples[i].duration_ns, ++total);
+		nr_messages++;
+	}
+	assert_int_equal(total, given);
+	assert_int_equal(nr_messages, 3);
+	take_all(fixture, 0);
+}
+
+/* As guest_process: a message is announced before it is made, and is then in the send window. Counts its samples in
+ * seen, by their numbers; NULL: the message is lost. killed: the agent gets no further than its announcement. */
+static bool send(struct ring_source_fixture *fixture, uint8_t *seen, bool killed)
+{
+	struct message message;
+	int r = ring_source_read(fixture->source, fixture->builder);
+
+	assert_true(r >= 0);
+	if (!ring_source_has_alone(fixture->source))
+		return false;
+	assert_int_equal(ring_ownership_announce(&fixture->ownership, fixture->seq + 1), 0);
+	if (killed)
+		return false;
+	assert_true(ring_source_alone(fixture->source, 1, &message));
+	fixture->seq++;
+	for (uint32_t i = 0; seen && i < message.samples.nr_samples; i++)
+		seen[message.samples.samples[i].duration_ns]++;
+	assert_int_equal(ring_ownership_sent(&fixture->ownership, fixture->seq), 0);
+	return true;
+}
+
+/* An agent is killed, of which the aggregator has messages up to stored_seq. The next one sends all that it reads. */
+static void go_on(struct ring_source_fixture *fixture, uint64_t stored_seq, uint8_t *seen)
+{
+	ring_source_fixture_close_source(fixture);
+	fixture->seq = 0;
+	fixture->stored_seq = &stored_seq;
+	ring_source_fixture_open_source(fixture, 0);
+	fixture->stored_seq = NULL;
+	ring_source_begin(fixture->source, true, 0);
+	while (send(fixture, seen, false))
+		;
+}
+
+static void the_next_agent_sends_what_did_not_arrive_and_no_more(void **state)
+{
+	static uint8_t seen[5 * ENTRIES + 1];
+
+	/* Message 1 has four definitions, and message 2 the last one. The aggregator has the first `stored` of them;
+	 * the agent is killed after it has sent `sent`, or announced the next. */
+	for (uint32_t sent = 0; sent <= 2; sent++)
+		for (uint32_t stored = 0; stored <= sent; stored++)
+			for (int announced = 0; announced <= (sent < 2); announced++) {
+				struct ring_source_fixture *fixture = ring_source_fixture_create();
+
+				memset(seen, 0, sizeof(seen));
+				assert_int_equal(define_many(fixture, 0, 5), 5 * ENTRIES);
+				ring_source_begin(fixture->source, true, 0);
+				for (uint32_t i = 1; i <= sent; i++)
+					assert_true(
+						send(fixture, i <= stored ? seen : NULL, false));
+				if (announced)
+					assert_false(send(fixture, NULL, true));
+				go_on(fixture, stored, seen);
+				go_on(fixture, UINT64_MAX - 1, seen);
+				for (uint32_t i = 1; i <= 5 * ENTRIES; i++)
+					assert_int_equal(seen[i], 1);
+				ring_source_fixture_destroy(fixture);
+			}
+	(void)state;
+}
+
+static void the_next_agent_knows_the_reasons(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entry = {0, 1, 1};
+	uint64_t stored_seq = 1;
+
+	define_reason(fixture, 1, "long_scoreboard");
+	define_samples(fixture, CRC, 0, "a", &entry, 1);
+	take_all(fixture, 1);
+	assert_int_equal(ring_ownership_announce(&fixture->ownership, 1), 0);
+	assert_int_equal(ring_ownership_sent(&fixture->ownership, 1), 0);
+	ring_ownership_acknowledged(&fixture->ownership, 1);
+	ring_source_fixture_close_source(fixture);
+	fixture->stored_seq = &stored_seq;
+	ring_source_fixture_open_source(fixture, 0);
+	define_samples(fixture, CRC, 0, "a", &entry, 1);
+	assert_string_equal(text_of(fixture, take_all(fixture, 1)->name_id), "long scoreboard");
+}
+
+int main(void)
+{
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, ring_source_fixture_set_up,                          \
+					ring_source_fixture_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(samples_have_lines_and_inlined_functions),
+		TEST(samples_without_known_code_have_offsets),
+		TEST(an_agent_without_cubins_has_offsets),
+		TEST(what_no_guest_writes_is_counted),
+		TEST(numbers_out_of_range_are_bounded),
+		TEST(a_reason_keeps_its_first_name),
+		TEST(cubins_are_bounded_and_their_faults_counted),
+		TEST(names_beyond_the_bounds_enter_nothing),
+		TEST(nodes_beyond_the_bounds_enter_nothing),
+		TEST(a_user_without_room_enters_nothing),
+		TEST(launches_come_after_samples_and_not_with_them),
+		TEST(more_than_a_message_holds_comes_in_several),
+		cmocka_unit_test(the_next_agent_sends_what_did_not_arrive_and_no_more),
+		TEST(the_next_agent_knows_the_reasons),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
