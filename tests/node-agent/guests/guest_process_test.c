@@ -9,13 +9,13 @@
 
 #include "guest_fixture.h"
 #include "node-agent/base/fair_shares.h"
+#include "node-agent/dictionary/user_shares.h"
 #include "node-agent/guests/guest_register.h"
 #include "node-agent/guests/predecessor.h"
 #include "node-agent/guests/probe_stacks.h"
 #include "node-agent/guests/process_ledger.h"
 #include "node-agent/guests/ring_ownership.h"
 #include "node-agent/guests/ring_source.h"
-#include "node-agent/dictionary/user_shares.h"
 
 static struct string_dictionary *strings;
 static struct stack_dictionary *stacks;
@@ -57,6 +57,24 @@ int __wrap_process_description_add_notice(struct process_description *descriptio
 {
 	nr_late_notices += strstr(text, "its memory could not be read") != NULL;
 	return __real_process_description_add_notice(description, text, size);
+}
+
+static uint32_t nr_messages; /* with samples of kernels */
+static uint64_t nr_samples;
+
+int __real_publisher_send(struct publisher *to, struct message *message);
+int __wrap_publisher_send(struct publisher *to, struct message *message);
+
+int __wrap_publisher_send(struct publisher *to, struct message *message)
+{
+	if (message->type != MESSAGE_SAMPLES)
+		return __real_publisher_send(to, message);
+	assert_true(batch_builder_is_flushed(builder)); /* their names are known */
+	assert_int_equal(message->samples.process_id, nr_processes);
+	nr_messages++;
+	for (uint32_t i = 0; i < message->samples.nr_samples; i++)
+		nr_samples += message->samples.samples[i].duration_ns;
+	return __real_publisher_send(to, message);
 }
 
 static int on_module(void *context, const struct symbolizer_module *module)
@@ -256,6 +274,30 @@ static void an_agent_that_goes_on_for_others_is_told_of_no_stop(void **state)
 	predecessor_table_destroy(predecessors);
 }
 
+static void samples_of_kernels_come_in_messages_of_their_own(void **state)
+{
+	static struct definition_kernel_sample entries[4096];
+	const struct definition_kernel_samples head = {.nr_entries = 4096};
+
+	(void)state;
+	nr_messages = 0;
+	nr_samples = 0;
+	for (uint32_t i = 0; i < 4096; i++)
+		entries[i] = (struct definition_kernel_sample){16 * i, 0, 1 + i % 3};
+	for (int i = 0; i < 5; i++)
+		assert_true(record_ring_define(ring, DEFINITION_KERNEL_SAMPLES, &head, sizeof(head),
+					       entries, sizeof(entries)));
+	launch(1);
+	assert_true(guest_process_begin(process, 0));
+	assert_int_equal(guest_process_pass(process, 0), 0);
+	assert_int_equal(nr_messages, 2);
+	assert_int_equal(nr_samples, 5 * (4096 / 3 * 6 + 1));
+	assert_int_equal(guest_process_launches(process), 1);
+	assert_true(guest_process_begin(process, 0));
+	assert_int_equal(guest_process_pass(process, 0), 0);
+	assert_int_equal(nr_messages, 2);
+}
+
 static void count_left(void *context, const struct guest_register_entry *entry)
 {
 	(void)entry;
@@ -301,6 +343,7 @@ int main(void)
 		TEST(what_could_not_be_read_is_read_again_and_missed_at_the_end),
 		TEST(an_end_waits_no_longer_than_the_verdict),
 		TEST(an_agent_that_goes_on_for_others_is_told_of_no_stop),
+		TEST(samples_of_kernels_come_in_messages_of_their_own),
 		TEST(a_guest_that_found_no_place_stays_in_the_register),
 	};
 
