@@ -173,14 +173,19 @@ int subscription_listen(void)
 	return set_window_calls(1, true);
 }
 
+void subscription_hear_of_code(uint32_t record)
+{
+	if (record & RECORD_OPTION_STALLS)
+		set_resources(sampling_resources, NR(sampling_resources), 1);
+}
+
 static int enable_launches(uint32_t record)
 {
 	int first_error = CUPTI_ABI_SUCCESS;
 	uint32_t nr_enabled = 0;
 
 	set_resources(resources, NR(resources), 1);
-	if (record & RECORD_OPTION_STALLS)
-		set_resources(sampling_resources, NR(sampling_resources), 1);
+	subscription_hear_of_code(record);
 	shared_subscriber_enable(1, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
 		if (launch_cbids[i].option && !(launch_cbids[i].option & record))
@@ -341,7 +346,6 @@ void subscription_pause(void)
 	set_resources(resources, NR(resources), 0);
 	set_resources(node_resources, NR(node_resources), 0);
 	set_resources(stream_resources, NR(stream_resources), 0);
-	set_resources(sampling_resources, NR(sampling_resources), 0);
 	stream_names_forget();
 	kernel_sampler_leave(false);
 	shared_subscriber_enable(0, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);

@@ -243,6 +243,7 @@ static void set_idle(bool paused)
 	if (listen && !paused && subscription_listen() != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI does not tell of cudaProfilerStart");
+	subscription_hear_of_code(self.parts.record);
 	window_word_wake();
 }
 

@@ -76,6 +76,12 @@ check "lossy: each sample stands at its line and reason" diff "$scratch/lossy.ex
 same "lossy: the plane has the kernels' time" "$(folded lossy --planes stalls --unit ns | sum_folded)" \
 	"$(folded lossy --unit ns | grep -F '_Kernel]' | sum_folded)"
 
+# A window that opens late: its code was loaded before, and its context made.
+profile late --record stalls --delay 300ms --duration 300ms -- --launches 400000 --kernels 2 --devices 1 --sync-every 100
+shown late >"$scratch/late.shown"
+contains "late: lines of code that was there before" "$scratch/late.shown" "k1;kernel_samples.cu:"
+same "late: each sample has its line" "$(grep -c '+0x' "$scratch/late.shown")" 0
+
 # A refusal costs the samples alone.
 FAKE_CUPTI_SAMPLES_REFUSED=35 profile refused --record stalls -- --launches 2000 --devices 1
 contains "refused: the reason" "$scratch/refused.err" "kernels of GPU 0 are not sampled (CUPTI's error 35): it needs CAP_SYS_ADMIN"
