@@ -12,7 +12,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_graph_nodes_test
   inject_launch_callback_test
   inject_kernel_context_test
-  inject_kernel_sampler_test
+  inject_kernel_sampler_contexts_test
   inject_cubin_copies_test
   inject_launch_thread_test
   inject_nccl_profiler_test

@@ -7,8 +7,8 @@
  *     first launch record that refers to it;
  *   - the code arena: names of Python functions, append-only and lock-free, before the first stack that refers to them;
  *   - counters for the ledger, and a meter for each launch lane;
- *   - two things for the next agent, if this one dies: the log, which is a copy of every definition but clocks, and the
- *     agent's marks, which say how far it had read when it sent a message.
+ *   - two things for the next agent, if this one dies: the log, which is a copy of every definition but clocks, samples
+ *     of kernels and cubins, and the agent's marks, which say how far it had read when it sent a message.
  * The memory outlives a killed guest: everything that was published can still be read.
  *
  * Order. A consumer needs definitions and launches before the records that refer to them. It takes a
@@ -259,8 +259,8 @@ int record_ring_read_collectives(struct record_ring *ring,
 				 struct collective_record *out, uint32_t max, uint32_t *nr_lost);
 
 /* Copies the next definition into body. In a ring that an earlier agent has read, those of its log come first, and some
- * may come twice; samples of kernels do not. Returns 1; 0: the snapshot has no more; -EPROTO as above; -EMSGSIZE: larger than body_max, and
- * skipped. */
+ * may come twice; samples of kernels do not. Returns 1; 0: the snapshot has no more; -EPROTO as above; -EMSGSIZE:
+ * larger than body_max, and skipped. */
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size);

@@ -88,7 +88,7 @@ struct ring_header {
 	/* records that all agents so far gave back to the guest and that are in no stored message */
 	_Atomic uint64_t gone[RING_GONE_KINDS];
 	struct ring_lane collective; /* produced counts claimed places */
-	/* The agent writes it: samples of kernels before this position of the definition lane are in stored messages. */
+	/* the agent writes it: samples of kernels before this position of their lane are in stored messages */
 	_Atomic uint64_t samples_begin;
 };
 

@@ -1,8 +1,10 @@
 /* Writes a small corpus for ring_fuzz: a ring with one of everything, and for each of the control pages' first words a
  * ring in which it is forged.
  *	ring_corpus DIRECTORY	(which exists) */
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/collective_record.h"
@@ -12,6 +14,7 @@
 #include "proto/stack_word.h"
 #include "ring_edit.h"
 #include "seed.h"
+#include "tests/node-agent/cubin/cubin_fixture.h"
 
 #define HEADER_WORDS                                                                               \
 	32u /* of the control pages' first: each is forged, of those behind it every other one */
@@ -72,6 +75,44 @@ static void add_definitions(void)
 	add(RING_EDIT_DEFINITION, DEFINITION_CONTEXT, 0, &context, sizeof(context));
 }
 
+/* A reason, a cubin in two pieces, and samples of its kernel, with and without a known line. */
+static void add_samples(void)
+{
+	static struct cubin_fixture cubin;
+	const struct definition_stall_reason reason = {.index = 1};
+	struct {
+		struct definition_kernel_samples head;
+		struct definition_kernel_sample entries[3];
+		char kernel[1];
+	} samples = {{100, 7, 0, 3}, {{0, 1, 5}, {16, 0, 2}, {80, 1, 1}}, "a"};
+	struct definition_cubin piece = {.crc = 7};
+	uint8_t body[4096];
+	size_t size;
+
+	cubin = (struct cubin_fixture){0};
+	fixture_symbol_add(&cubin, "a", FIXTURE_TEXT_A, 0, 64);
+	fixture_begin(&cubin);
+	fixture_address(&cubin, 0, 0);
+	fixture_row(&cubin, 0, 9);
+	fixture_end_sequence(&cubin, 64);
+	fixture_end(&cubin);
+	uint8_t *image = fixture_image(&cubin, &size);
+
+	define(DEFINITION_STALL_REASON, &reason, sizeof(reason));
+	piece.size = (uint32_t)size;
+	for (uint32_t half = 0; half < 2; half++) {
+		uint32_t count = half ? piece.size - piece.size / 2 : piece.size / 2;
+
+		piece.offset = half ? piece.size / 2 : 0;
+		memcpy(body, &piece, sizeof(piece));
+		memcpy(body + sizeof(piece), image + piece.offset, count);
+		add(RING_EDIT_DEFINITION, DEFINITION_CUBIN, 0, body, sizeof(piece) + count);
+	}
+	add(RING_EDIT_DEFINITION, DEFINITION_KERNEL_SAMPLES, 0, &samples,
+	    offsetof(__typeof__(samples), kernel) + 1);
+	free(image);
+}
+
 static void add_records(void)
 {
 	const uint64_t frames[] = {0x2000, 0x3000, 0x12345678}, counts[] = {3, 400};
@@ -104,6 +145,7 @@ int main(int argc, char **argv)
 	int failed = argc != 2;
 
 	add_definitions();
+	add_samples();
 	add_records();
 	size_t written = ring.size;
 	add(RING_EDIT_PASS, 0, 0, NULL, 0);

@@ -209,10 +209,8 @@ static void pass(struct ring_source_fixture *fixture)
 		bool valid = ring_source_clock(fixture->source, &clock_offset_ns);
 		if (batch_builder_flush(fixture->builder, 1, clock_offset_ns, valid) != 0)
 			abort();
-		if (ring_source_collectives(fixture->source, &message)) {
-			message.collectives.process_id = 1;
+		if (ring_source_alone(fixture->source, 1, &message))
 			encode(fixture, &message);
-		}
 		if (ring_ownership_sent(&fixture->ownership, fixture->seq) != 0)
 			abort();
 	} while (r == 1);
