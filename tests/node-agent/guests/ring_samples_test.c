@@ -371,12 +371,22 @@ static void cubins_are_bounded_and_their_faults_counted(void **state)
 	assert_int_equal(untrusted(fixture), 5);
 }
 
+/* A collection of its own; one at a time. */
+static struct ring_samples *create(const struct ring_source_fixture *fixture)
+{
+	static struct ring_outputs outputs;
+
+	outputs = (struct ring_outputs){
+		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
+	struct ring_samples *samples = ring_samples_create(&outputs);
+	assert_non_null(samples);
+	return samples;
+}
+
 static void names_beyond_the_bounds_enter_nothing(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
-	const struct ring_outputs outputs = {
-		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
-	struct ring_samples *samples = ring_samples_create(&outputs);
+	struct ring_samples *samples = create(fixture);
 	const uint32_t name_size = 60000, end = RING_SAMPLES_TEXT_MAX / name_size;
 	const struct definition_kernel_sample entry = {0, 0, 1};
 	uint8_t *tail = malloc(sizeof(entry) + name_size);
@@ -384,7 +394,6 @@ static void names_beyond_the_bounds_enter_nothing(void **state)
 	struct message message;
 	uint32_t strings = 0;
 
-	assert_non_null(samples);
 	assert_non_null(tail);
 	memcpy(tail, &entry, sizeof(entry));
 	memset(tail + sizeof(entry), 'n', name_size);
@@ -408,15 +417,12 @@ static void names_beyond_the_bounds_enter_nothing(void **state)
 static void nodes_beyond_the_bounds_enter_nothing(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
-	const struct ring_outputs outputs = {
-		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
-	struct ring_samples *samples = ring_samples_create(&outputs);
+	struct ring_samples *samples = create(fixture);
 	static struct definition_kernel_sample entries[ENTRIES + 1];
 	struct definition_kernel_samples head = {.nr_entries = ENTRIES};
 	struct message message;
 	uint32_t with_stack = 0, strings = string_dictionary_count(fixture->strings);
 
-	assert_non_null(samples);
 	memcpy(&entries[ENTRIES], "k", 1);
 	for (uint32_t round = 0; round < RING_SAMPLES_NODES_MAX / ENTRIES + 2; round++) {
 		for (uint32_t i = 0; i < ENTRIES; i++)
@@ -440,9 +446,7 @@ static void nodes_beyond_the_bounds_enter_nothing(void **state)
 static void a_user_without_room_enters_nothing(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
-	const struct ring_outputs outputs = {
-		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
-	struct ring_samples *samples = ring_samples_create(&outputs);
+	struct ring_samples *samples = create(fixture);
 	static const struct {
 		struct definition_kernel_sample entry;
 		char name[4];
@@ -451,7 +455,6 @@ static void a_user_without_room_enters_nothing(void **state)
 	const uint32_t strings = string_dictionary_count(fixture->strings);
 	struct message message;
 
-	assert_non_null(samples);
 	ring_samples_close(samples);
 	assert_int_equal(ring_samples_add(samples, &head, &tail, sizeof(tail)), 0);
 	assert_true(ring_samples_take(samples, &message));
