@@ -19,7 +19,7 @@
 #define CALLBACK_WAIT_S 1
 #define LOOKS_AT_ONCE   64u   /* of one context */
 #define ENTRIES         4096u /* of one definition */
-#define BEGINS_MAX      8u    /* of a context's sessions one after the other that gave no sample */
+#define FULL_MAX        8u /* sessions of a context that may end full and without a sample, in a row */
 #define REASONS_MAX     (DEFINITION_STALL_REASONS_MAX - 1) /* the last number stands for all others */
 #define FIRST_BLACKWELL 10u /* compute capability: a period of our own yields nothing there */
 
@@ -28,8 +28,7 @@ struct context {
 	_Atomic(void *) context; /* NULL: unused */
 	uint32_t device_id;
 	bool on, given_up, taken_said;
-	uint32_t
-		nr_full; /* sessions that ended since one gave a sample: the GPU's buffer was full */
+	uint32_t nr_full; /* sessions that ended full since one gave a sample */
 	/* our number of each reason of the session's, which differ from GPU to GPU */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX];
 };
@@ -85,12 +84,12 @@ static uint32_t place_of(const void *context)
 {
 	uint32_t room = KERNEL_SAMPLER_CONTEXTS;
 
-	for (uint32_t i = KERNEL_SAMPLER_CONTEXTS; i-- > 0;) {
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++) {
 		void *known = atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed);
 
 		if (known == context)
 			return i;
-		if (!known)
+		if (!known && room == KERNEL_SAMPLER_CONTEXTS)
 			room = i;
 	}
 	return room;
@@ -320,7 +319,7 @@ static void fail(struct context *context, int result)
 	if (!atomic_load(&context->context))
 		return;
 	finish(context);
-	if (result != CUPTI_ABI_OUT_OF_MEMORY || ++context->nr_full == BEGINS_MAX)
+	if (result != CUPTI_ABI_OUT_OF_MEMORY || ++context->nr_full == FULL_MAX)
 		refuse(context, result);
 }
 
