@@ -83,16 +83,19 @@ static void report_resource(uint32_t cbid, struct sim_context *context, struct s
 			    void *descriptor)
 {
 	activity_resource_created(cbid, context, stream);
-	pc_sampling_context(cbid, context);
-	if (!atomic_load_explicit(&enabled[CUPTI_CB_DOMAIN_RESOURCE][cbid], memory_order_relaxed))
-		return;
 	CUpti_ResourceData data = {
 		.context = (CUcontext)context,
 		.resourceHandle.stream = (CUstream)stream,
 		.resourceDescriptor = descriptor,
 	};
 
-	deliver(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+	if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+		pc_sampling_context(cbid, context);
+	if (atomic_load_explicit(&enabled[CUPTI_CB_DOMAIN_RESOURCE][cbid], memory_order_relaxed))
+		deliver(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+	/* A subscriber may still look at the samples of a context that goes. */
+	if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING)
+		pc_sampling_context(cbid, context);
 }
 
 static const struct sim_tracer tracer = {

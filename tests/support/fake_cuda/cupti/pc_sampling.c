@@ -232,10 +232,11 @@ CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params)
 
 CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *params)
 {
-	if (session_of(id_of(params->ctx)) == SESSIONS_MAX)
-		return CUPTI_ERROR_INVALID_CONTEXT;
-	*params->numStallReasons = REASONS;
-	return CUPTI_SUCCESS;
+	pthread_mutex_lock(&self.lock);
+	bool is_on = session_of(id_of(params->ctx)) < SESSIONS_MAX;
+	pthread_mutex_unlock(&self.lock);
+	*params->numStallReasons = is_on ? REASONS : 0;
+	return is_on ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *params)
@@ -250,17 +251,17 @@ CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams
 CUptiResult
 cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *params)
 {
+	pthread_mutex_lock(&self.lock);
 	uint32_t session = session_of(id_of(params->ctx));
 
-	if (session == SESSIONS_MAX)
-		return CUPTI_ERROR_INVALID_CONTEXT;
-	for (size_t i = 0; i < params->numAttributes; i++)
+	for (size_t i = 0; session < SESSIONS_MAX && i < params->numAttributes; i++)
 		if (params->pPCSamplingConfigurationInfo[i].attributeType ==
 		    CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
 			self.buffers[session] =
 				params->pPCSamplingConfigurationInfo[i]
 					.attributeData.samplingDataBufferData.samplingDataBuffer;
-	return CUPTI_SUCCESS;
+	pthread_mutex_unlock(&self.lock);
+	return session < SESSIONS_MAX ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 /* Some number that depends on all bytes. */

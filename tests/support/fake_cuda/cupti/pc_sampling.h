@@ -11,7 +11,8 @@ struct sim_context;
 /* An operation was submitted; only kernels count. */
 void pc_sampling_record(const struct sim_operation *operation);
 
-/* A context was created, or is about to be destroyed. The first one loads FAKE_CUDA_CUBIN. */
+/* A context was created, or is about to be destroyed: after the subscriber has heard of it. The first one loads
+ * FAKE_CUDA_CUBIN. */
 void pc_sampling_context(uint32_t cbid, struct sim_context *context);
 
 #endif
