@@ -8,19 +8,67 @@
 
 #include <cmocka.h>
 
+#include "inject/base/lifecycle.h"
+#include "inject/base/stack_table.h"
+#include "inject/beside/shared_subscriber.h"
 #include "inject/cupti/context_devices.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/launch_thread.h"
-#include "inject/base/lifecycle.h"
-#include "inject/beside/shared_subscriber.h"
-#include "inject/base/stack_table.h"
 #include "inject/launch/window_word.h"
+#include "inject/sampling/cubin_copies.h"
+#include "inject/sampling/kernel_sampler.h"
 #include "proto/options/record_options.h"
 #include "test_ring.h"
 
 #define LAUNCH 307u /* cuLaunchKernel */
 
 static uint32_t nr_init, nr_contexts, nr_failures;
+
+/* What the sampler of kernels hears, as letters: a context is created, met, destroyed; a cubin is taken. */
+static char heard[32];
+static bool needs_code;
+
+static void hear(char letter)
+{
+	assert_true(strlen(heard) + 1 < sizeof(heard));
+	heard[strlen(heard)] = letter;
+}
+
+void __wrap_kernel_sampler_context(void *context, uint32_t device_id);
+void __wrap_kernel_sampler_meet(void *context);
+void __wrap_kernel_sampler_forget(void *context);
+bool __wrap_kernel_sampler_needs_code(void);
+void __wrap_cubin_copies_take(struct record_ring *ring, const void *cubin, size_t size);
+
+void __wrap_kernel_sampler_context(void *context, uint32_t device_id)
+{
+	assert_int_equal(device_id, *(const uint32_t *)context + 1);
+	hear('c');
+}
+
+void __wrap_kernel_sampler_meet(void *context)
+{
+	assert_non_null(context);
+	hear('m');
+}
+
+void __wrap_kernel_sampler_forget(void *context)
+{
+	assert_int_equal(*(const uint32_t *)context, 3);
+	hear('d');
+}
+
+bool __wrap_kernel_sampler_needs_code(void)
+{
+	return needs_code;
+}
+
+void __wrap_cubin_copies_take(struct record_ring *ring, const void *cubin, size_t size)
+{
+	assert_non_null(ring);
+	assert_memory_equal(cubin, "cubin", size);
+	hear('t');
+}
 
 static int fake_enable(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
 {
@@ -96,6 +144,8 @@ static int set_up(void **state)
 	atomic_store(&window_word, 0);
 	shared_subscriber_held(&library, fixture);
 	nr_init = nr_contexts = nr_failures = 0;
+	memset(heard, 0, sizeof(heard));
+	needs_code = true;
 	*state = fixture;
 	return 0;
 }
@@ -163,10 +213,19 @@ static void a_new_context_is_known_by_its_device_where_that_is_wanted(void **sta
 	assert_int_equal(context_devices_get(4), RECORD_DEVICE_NONE);
 }
 
-static void launch(uint32_t correlation_id)
+static void load(const struct cupti_module_data *module)
+{
+	const struct cupti_resource_data data = {.descriptor = module};
+
+	callback_dispatch_receive(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_MODULE_LOADED,
+				  &data);
+}
+
+static void launch(void *context, uint32_t correlation_id)
 {
 	int result = 0;
 	struct cupti_callback_data data = {.site = CUPTI_ABI_API_ENTER,
+					   .context = context,
 					   .correlation_id = correlation_id,
 					   .return_value = &result};
 
@@ -175,25 +234,51 @@ static void launch(uint32_t correlation_id)
 	callback_dispatch_receive(NULL, CUPTI_ABI_DOMAIN_DRIVER, LAUNCH, &data);
 }
 
+static void the_sampler_hears_of_contexts_and_code(void **state)
+{
+	const struct cupti_module_data module = {.cubin = "cubin", .cubin_size = 5}, none = {0};
+	struct fixture *fixture = *state;
+	enable(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED);
+	enable(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED);
+	enable(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_MODULE_LOADED);
+	resource(CUPTI_ABI_RESOURCE_CONTEXT_CREATED);
+	assert_string_equal(heard, ""); /* nobody wants samples */
+	fixture->parts.record = RECORD_OPTION_STALLS;
+	callback_dispatch_init(&fixture->parts);
+	resource(CUPTI_ABI_RESOURCE_CONTEXT_CREATED);
+	load(&module);
+	load(&none);
+	load(NULL);
+	needs_code = false;
+	load(&module);
+	resource(CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED);
+	assert_string_equal(heard, "ctd");
+}
+
 static void launches_have_the_window_in_which_they_were_made(void **state)
 {
 	struct fixture *fixture = *state;
 	struct launch_record records[4];
+	uint32_t context = 3;
 
+	fixture->parts.record = RECORD_OPTION_STALLS;
+	callback_dispatch_init(&fixture->parts);
 	callback_dispatch_set_window(2);
-	launch(10);
+	launch(&context, 10);
 	atomic_store(&window_word, WINDOW_WORD_LISTEN);
-	launch(11); /* between two windows */
+	launch(&context, 11); /* between two windows */
 	atomic_store(&window_word, 0);
 	callback_dispatch_set_window(3);
-	launch(12);
+	launch(NULL, 12);
 	lifecycle_off();
-	launch(13); /* at the process's end */
+	launch(&context, 13); /* at the process's end */
 	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 2);
 	assert_int_equal(records[0].correlation_id, 10);
 	assert_int_equal(records[0].window, 2);
 	assert_int_equal(records[1].correlation_id, 12);
 	assert_int_equal(records[1].window, 3);
+	/* the sampler of kernels hears of a launch that has a context */
+	assert_string_equal(heard, "m");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -204,6 +289,7 @@ int main(void)
 		TEST(events_reach_their_receivers),
 		TEST(what_another_subscriber_enabled_reaches_no_receiver_of_the_guest),
 		TEST(a_new_context_is_known_by_its_device_where_that_is_wanted),
+		TEST(the_sampler_hears_of_contexts_and_code),
 		TEST(launches_have_the_window_in_which_they_were_made), /* switches the guest off */
 	};
 
