@@ -10,17 +10,19 @@
 
 #include <cmocka.h>
 
+#include "inject/base/definition_writer.h"
+#include "inject/base/lifecycle.h"
 #include "inject/cupti/clock_sample.h"
 #include "inject/cupti/cupti_library.h"
-#include "inject/base/definition_writer.h"
 #include "inject/launch/launch_cbid.h"
-#include "inject/base/lifecycle.h"
 #include "proto/options/record_options.h"
 #include "tests/inject/test_ring.h"
 
 static struct {
 	int subscribe, enable_driver, enable_kind, registers, timestamp;
 	bool streams;
+	bool destroyed, modules; /* on: the ends of contexts, and code */
+	uint32_t nr_left;
 	uint32_t nr_registered;
 	uint32_t nr_enabled, nr_kinds, nr_unsubscribed, nr_thread_buffers, nr_zeroed;
 } fake;
@@ -45,11 +47,23 @@ static int fake_enable(uint32_t enable, void *subscriber, uint32_t domain, uint3
 	assert_ptr_equal(subscriber, &fake);
 	fake.streams |=
 		domain == CUPTI_ABI_DOMAIN_RESOURCE && cbid == CUPTI_ABI_RESOURCE_STREAM_CREATED;
+	if (domain == CUPTI_ABI_DOMAIN_RESOURCE && cbid == CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED)
+		fake.destroyed = enable;
+	if (domain == CUPTI_ABI_DOMAIN_RESOURCE && cbid == CUPTI_ABI_RESOURCE_MODULE_LOADED)
+		fake.modules = enable;
 	if (domain != CUPTI_ABI_DOMAIN_DRIVER)
 		return 0;
 	if (fake.enable_driver == 0 && enable)
 		fake.nr_enabled++;
 	return fake.enable_driver;
+}
+
+void __wrap_kernel_sampler_leave(bool ended);
+
+void __wrap_kernel_sampler_leave(bool ended)
+{
+	assert_false(ended);
+	fake.nr_left++;
 }
 
 static int fake_kind_on(uint32_t kind)
@@ -266,6 +280,22 @@ static void streams_are_followed_where_their_names_are_wanted(void **state)
 	assert_true(fake.streams);
 }
 
+static void code_and_ends_of_contexts_are_followed_where_kernels_are_sampled(void **state)
+{
+	struct fixture *fixture = *state;
+
+	subscription_open(&library, ignore);
+	subscription_start(GRAPH_MODE_NODES, false, RECORD_OPTION_SYNC, &fixture->notices);
+	assert_false(fake.destroyed || fake.modules);
+	subscription_pause();
+	subscription_start(GRAPH_MODE_NODES, false, RECORD_OPTION_STALLS, &fixture->notices);
+	assert_true(fake.destroyed && fake.modules);
+	fake.nr_left = 0;
+	subscription_pause();
+	assert_false(fake.destroyed || fake.modules);
+	assert_int_equal(fake.nr_left, 1);
+}
+
 static void stopping_disables_every_kind(void **state)
 {
 	struct fixture *fixture = *state;
@@ -352,6 +382,7 @@ int main(void)
 		TEST(refused_kinds_are_said_and_launches_go_on),
 		TEST(taking_up_again_enables_the_same_kinds),
 		TEST(streams_are_followed_where_their_names_are_wanted),
+		TEST(code_and_ends_of_contexts_are_followed_where_kernels_are_sampled),
 		TEST(stopping_disables_every_kind),
 		TEST(refused_buffers_are_said_and_launches_go_on),
 		TEST(refused_launches_switch_all_off),
