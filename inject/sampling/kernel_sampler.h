@@ -28,8 +28,8 @@ void kernel_sampler_forget(void *context);
  * there before. */
 void kernel_sampler_meet(void *context);
 
-/* No callback will tell of destroyed contexts from now on, so all are forgotten, and their sessions end. Launches tell
- * of them again. ended: CUPTI was ended, and all sessions with it. */
+/* Nobody knows whether callbacks will tell of destroyed contexts from now on. So all contexts are forgotten, and their
+ * sessions end. Launches tell of them again. ended: CUPTI was ended, and all sessions with it. */
 void kernel_sampler_leave(bool ended);
 
 /* The guest's own thread, while CUPTI is in use: begins sessions, and passes samples on. */

@@ -127,7 +127,7 @@ static void totals_of_cupti_need_not_be_those_of_its_parts(void **state)
 	sampling_fixture_ledger(18 + 12, 3, 7);
 }
 
-static void looks_are_half_a_second_apart(void **state)
+static void looks_are_a_second_apart(void **state)
 {
 	(void)state;
 	sampling_fixture_begin(0);
@@ -331,7 +331,7 @@ int main(void)
 		TEST(a_kernel_with_many_entries_needs_several_definitions),
 		TEST(names_are_cut_and_may_be_missing),
 		TEST(totals_of_cupti_need_not_be_those_of_its_parts),
-		TEST(looks_are_half_a_second_apart),
+		TEST(looks_are_a_second_apart),
 		TEST(the_end_passes_on_what_was_left),
 		TEST(periods_fit_the_gpu),
 		TEST(a_full_buffer_ends_the_session_and_begins_another),

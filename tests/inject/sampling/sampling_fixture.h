@@ -52,7 +52,7 @@ uint64_t sampling_fixture_counted(enum ledger_reason reason);
 /* Reads, and asserts the ledger: the first number is the sum of the others and of what was passed on. */
 void sampling_fixture_ledger(uint64_t all, uint64_t other, uint64_t lost);
 
-/* Lets the sampler work, half a second after the last time at least. Any thread. */
+/* Lets the sampler work, a second after the last time at least. Any thread. */
 void sampling_fixture_step(void);
 
 /* Makes the stub's context with this number, and begins its session. */
