@@ -128,7 +128,6 @@ struct device_query_speed device_query_speed(uint32_t ordinal)
 
 	if (resolve(&driver) < 0 || driver.get(&device, (int)ordinal) != 0)
 		return speed;
-	speed.multiprocessors = attribute(&driver, ATTRIBUTE_MULTIPROCESSORS, device);
 	speed.clock_khz = attribute(&driver, ATTRIBUTE_CLOCK_KHZ, device);
 	speed.compute_major = attribute(&driver, ATTRIBUTE_COMPUTE_MAJOR, device);
 	return speed;

@@ -13,7 +13,7 @@ int device_query_define(struct definition_writer *writer);
 
 /* What a device's sampling clock depends on; 0: not known. */
 struct device_query_speed {
-	uint32_t multiprocessors, clock_khz, compute_major;
+	uint32_t clock_khz, compute_major;
 };
 
 /* ordinal: CUDA's. */

@@ -15,7 +15,7 @@
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define LOOK_NS         1000000000u
+#define LOOK_NS         2000000000u
 #define CALLBACK_WAIT_S 1
 #define LOOKS_AT_ONCE   64u   /* of one context */
 #define ENTRIES         4096u /* of one definition */
@@ -211,7 +211,7 @@ static void begin(struct context *context)
 	if (!cuda)
 		return;
 	if (speed.compute_major && speed.compute_major < FIRST_BLACKWELL)
-		period = sampling_session_period(speed.multiprocessors, speed.clock_khz);
+		period = sampling_session_period(speed.clock_khz);
 	result = sampling_session_begin(&context->session, self.library, cuda, period);
 	if (result != CUPTI_ABI_SUCCESS) {
 		refuse(context, result);

@@ -176,14 +176,11 @@ void sampling_session_end(struct sampling_session *session, const struct cupti_l
 	disable(session, library);
 }
 
-uint32_t sampling_session_period(uint32_t multiprocessors, uint32_t clock_khz)
+uint32_t sampling_session_period(uint32_t clock_khz)
 {
-	uint64_t cycles =
-		(uint64_t)multiprocessors * clock_khz * 1000u / SAMPLING_SAMPLES_PER_SECOND;
+	uint64_t cycles = clock_khz * 1000ull / SAMPLING_LOOKS_PER_SECOND;
 	uint32_t period = 5;
 
-	if (cycles == 0)
-		return 0;
 	while (period < 31 && (1ull << period) < cycles)
 		period++;
 	return period;

@@ -14,7 +14,9 @@
 #include "inject/cupti/cupti_sampling_abi.h"
 #include "proto/definition.h"
 
-#define SAMPLING_SAMPLES_PER_SECOND 10000u /* of a busy GPU, at most; half of that at least */
+/* How often a GPU looks at a warp of each of its multiprocessors, all at once; at most, and half of that at least. With
+ * fewer looks a kernel that comes for a moment now and then is missed, however many warps each look has. */
+#define SAMPLING_LOOKS_PER_SECOND 2000u
 
 struct cupti_library;
 
@@ -42,9 +44,8 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 /* Ends the session. What was left is in session->last. */
 void sampling_session_end(struct sampling_session *session, const struct cupti_library *library);
 
-/* The period that gives about SAMPLING_SAMPLES_PER_SECOND on a GPU with that many multiprocessors and cycles a
- * millisecond; 0: one of these is not known. Pure. */
-uint32_t sampling_session_period(uint32_t multiprocessors, uint32_t clock_khz);
+/* The period that gives SAMPLING_LOOKS_PER_SECOND at a clock. Pure. */
+uint32_t sampling_session_period(uint32_t clock_khz);
 
 /* The name of a reason by CUPTI's index, cut to what people read: "long_scoreboard"; "": it is not counted. Borrowed
  * until the session begins again. */

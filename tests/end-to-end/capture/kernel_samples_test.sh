@@ -83,11 +83,11 @@ contains "late: lines of code that was there before" "$scratch/late.shown" "k1;k
 same "late: each sample has its line" "$(grep -c '+0x' "$scratch/late.shown")" 0
 
 # A refusal costs the samples alone.
-FAKE_CUPTI_SAMPLES_REFUSED=35 profile refused --record stalls -- --launches 2000 --devices 1
+FAKE_CUPTI_SAMPLES_REFUSED=35 profile refused --record stalls -- --launches 20000 --devices 1
 contains "refused: the reason" "$scratch/refused.err" "kernels of GPU 0 are not sampled (CUPTI's error 35): it needs CAP_SYS_ADMIN"
-same "refused: all else is there" "$(folded refused --weight count | sum_folded)" 2000
+same "refused: all else is there" "$(folded refused --weight count | sum_folded)" 20000
 same "refused: no sample" "$(produced refused)" None
-FLAMEGRID_CUPTI=$BUILD/lib/fake-cupti/21/libcupti.so.12 profile old --record stalls -- --launches 2000 --devices 1
+FLAMEGRID_CUPTI=$BUILD/lib/fake-cupti/21/libcupti.so.12 profile old --record stalls -- --launches 20000 --devices 1
 contains "CUPTI 12.3: the reason" "$scratch/old.err" "this CUPTI or this GPU does not support it"
 
 # Without the option nothing asks for samples.

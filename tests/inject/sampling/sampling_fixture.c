@@ -39,7 +39,7 @@ int sampling_fixture_set_up(void **state)
 	sampling_fixture.library = sampling_stub_library();
 	test_ring_init(&sampling_fixture.ring);
 	sampling_fixture.writer = DEFINITION_WRITER_INIT(sampling_fixture.ring.guest);
-	sampling_fixture.speed = (struct device_query_speed){132, 1980000, 9};
+	sampling_fixture.speed = (struct device_query_speed){1980000, 9};
 	sampling_fixture.real_time_is_over = false;
 	kernel_sampler_init(&sampling_fixture.library, &sampling_fixture.writer);
 	return 0;
