@@ -28,8 +28,8 @@ void subscription_close(void);
 /* Enables callbacks of cuProfilerStart and cuProfilerStop only, for an opened subscription. Returns a CUptiResult. */
 int subscription_listen(void);
 
-/* Enables callbacks of loaded GPU code and of contexts that end, for an opened subscription, if `record` asks for samples
- * of kernels. They stay on between windows, because code of a window is mostly loaded before it. */
+/* Enables callbacks of loaded GPU code and of contexts that end, for an opened subscription, if `record` asks for
+ * samples of kernels. They stay on between windows, because code of a window is mostly loaded before it. */
 void subscription_hear_of_code(uint32_t record);
 
 /* Enables callbacks and activity (activity_buffers.h must be ready). nodes: stacks of graphs' nodes are kept. record is

@@ -7,7 +7,8 @@
 
 #define INSTRUCTIONS 2048u /* of one look; CUPTI tells when there are more */
 #define REASONS_MAX  DEFINITION_STALL_REASONS_MAX
-/* CUPTI's threads hold up launches when they wake: at each 100 ms, as they do by themselves, a launch took 0.3 us more. */
+/* CUPTI's threads hold up launches when they wake. At each 100 ms, as they do by themselves, a launch took 0.3 us
+ * more. */
 #define SLEEP_MS      1000u
 #define SCRATCH_BYTES (16u << 20) /* of CUPTI's, for samples that it has decoded */
 
