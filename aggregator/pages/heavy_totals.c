@@ -10,6 +10,7 @@
 #include "aggregator/store/block_code.h"
 #include "aggregator/store/store_note.h"
 #include "aggregator/store/store_totals.h"
+#include "proto/host_sample.h"
 #include "proto/record.h"
 
 /* Statements that make temporary tables like the store's own, which are found before these. */
@@ -35,8 +36,9 @@ struct heavy_rows {
 	/* owns; what each has beside its sums is the tables'; later the kept ones, and those of `light` */
 	struct fold_row *rows;
 	uint32_t count, kept;
-	struct heavy_amount ns;     /* of GPU work, or of samples */
-	struct heavy_amount others; /* records of other planes, some of which have no time */
+	struct heavy_amount ns; /* of GPU work, or of samples of host threads */
+	/* records of other planes, some of which have no time; samples of kernels, which have none */
+	struct heavy_amount others;
 };
 
 bool heavy_totals_in(const char *table)
@@ -56,17 +58,25 @@ static int by_ns(const void *a, const void *b)
 
 	if (left->ns != right->ns)
 		return left->ns > right->ns ? -1 : 1;
+	if (left->count != right->count)
+		return left->count > right->count ? -1 : 1;
 	return memcmp(&left->key, &right->key, sizeof(left->key));
 }
 
-/* The heavier is the lesser. GPU work is heavier than any record of another plane. */
-static int by_weight(const void *a, const void *b)
+static bool is_other(enum store_totals_kind kind, const struct fold_row *row)
 {
-	const struct fold_row *left = a, *right = b;
-	const bool is_work = left->key.kind <= RECORD_GPU_GRAPH;
+	return kind == STORE_TOTALS_GPU ? row->key.kind > RECORD_GPU_GRAPH
+					: row->key.kind == HOST_SAMPLE_KERNEL;
+}
 
-	if (is_work != (right->key.kind <= RECORD_GPU_GRAPH))
-		return is_work ? -1 : 1;
+/* The heavier is the lesser. GPU work is heavier than any record of another plane, and a sample of a host thread than
+ * any of a kernel. */
+static int by_weight(const void *a, const void *b, void *kind)
+{
+	const bool is_last = is_other(*(enum store_totals_kind *)kind, a);
+
+	if (is_last != is_other(*(enum store_totals_kind *)kind, b))
+		return is_last ? 1 : -1;
 	return by_ns(a, b);
 }
 
@@ -86,7 +96,7 @@ static int read_rows(struct heavy_rows *heavy, struct database *database,
 	for (uint32_t i = 0; i < count; i++)
 		heavy->rows[i] = rows[i];
 	heavy->count = count;
-	qsort(heavy->rows, count, sizeof(*rows), kind == STORE_TOTALS_GPU ? by_weight : by_ns);
+	qsort_r(heavy->rows, count, sizeof(*rows), by_weight, &kind);
 	return 0;
 }
 
@@ -94,9 +104,9 @@ static void add_up(struct heavy_rows *heavy, enum store_totals_kind kind)
 {
 	for (uint32_t i = 0; i < heavy->count; i++) {
 		const struct fold_row *row = &heavy->rows[i];
-		const bool is_other = kind == STORE_TOTALS_GPU && row->key.kind > RECORD_GPU_GRAPH;
-		const uint64_t amount = is_other ? row->count : row->ns;
-		struct heavy_amount *sum = is_other ? &heavy->others : &heavy->ns;
+		const bool is_counted = is_other(kind, row);
+		const uint64_t amount = is_counted ? row->count : row->ns;
+		struct heavy_amount *sum = is_counted ? &heavy->others : &heavy->ns;
 
 		sum->total += amount;
 		if (i >= heavy->kept)
@@ -104,8 +114,9 @@ static void add_up(struct heavy_rows *heavy, enum store_totals_kind kind)
 	}
 }
 
-/* So a process's sums by device and kind stay whole. Of copies the direction is kept, too. */
-static int merge_light(struct heavy_rows *heavy)
+/* So a process's sums by device and kind stay whole. Of copies the direction is kept, too, and of samples of kernels the
+ * device, which their tid is. */
+static int merge_light(struct heavy_rows *heavy, enum store_totals_kind kind)
 {
 	uint32_t nr_light;
 	int error = 0;
@@ -118,6 +129,8 @@ static int merge_light(struct heavy_rows *heavy)
 
 		row.key = fold_limit_merged(&heavy->rows[i].key);
 		row.key.copy_kind = heavy->rows[i].key.copy_kind;
+		if (kind == STORE_TOTALS_SAMPLES && is_other(kind, &row))
+			row.key.tid = heavy->rows[i].key.tid;
 		error = fold_table_join(heavy->light, &row);
 	}
 	const struct fold_row *light = fold_table_rows(heavy->light, &nr_light);
@@ -156,6 +169,7 @@ static int write_note(struct database *database, const uint8_t writer[static STO
 	say_left(out, &heavy[STORE_TOTALS_GPU].others,
 		 "records of waits, overhead, loads and memory", &any);
 	say_left(out, &heavy[STORE_TOTALS_SAMPLES].ns, "host samples", &any);
+	say_left(out, &heavy[STORE_TOTALS_SAMPLES].others, "samples of kernels", &any);
 	fputs(any ? ")" : "sums without time)", out);
 	fclose(out);
 	return store_note_write(database, &note);
@@ -199,7 +213,7 @@ int heavy_totals_keep(struct database *database, const uint8_t writer[static STO
 	const bool is_all = gpu->kept == gpu->count && samples->kept == samples->count;
 	for (uint32_t kind = 0; kind < STORE_TOTALS_KINDS && !error; kind++) {
 		add_up(&heavy[kind], kind);
-		error = merge_light(&heavy[kind]);
+		error = merge_light(&heavy[kind], kind);
 	}
 	if (!error && !is_all)
 		error = write_tables(database, writer, heavy);

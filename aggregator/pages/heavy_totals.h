@@ -15,7 +15,8 @@ bool heavy_totals_in(const char *table); /* returns whether it is one of these *
 
 /* Puts temporary tables before the store's own, until the connection is closed: those of HEAVY_TOTALS_TABLES then have
  * max_rows at most, of GPUs and of samples half each if both have more. These are the ones with the most time; records
- * of other planes than GPU work (proto/record.h) come after all GPU work. The others become a few rows without stack,
+ * of other planes than GPU work (proto/record.h) come after all GPU work, and samples of kernels after those of host
+ * threads. The others become a few rows without stack,
  * name, stream and thread, so all sums stay whole. `meta` has a note of what they hold (STORE_NOTE_UNSENT), of this
  * writer. Nothing changes if there are no more rows than that. 0; -ENOMEM; -EPROTO: a
  * block is damaged; or another error of the database. */

@@ -102,7 +102,7 @@ static void add_samples(struct scenario *scenario, uint32_t batch, int64_t offse
 
 	for (uint32_t i = 0; i < SAMPLES; i++) {
 		uint32_t number = batch * SAMPLES + i;
-		uint8_t kind = (uint8_t)(number * 7 % 11 % HOST_SAMPLE_KINDS);
+		uint8_t kind = (uint8_t)(number * 7 % 11 % (HOST_SAMPLE_CALL + 1));
 
 		/* Neither in order, nor all at different times. */
 		samples[i] = (struct host_sample){

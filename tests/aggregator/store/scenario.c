@@ -317,7 +317,7 @@ static void add_ledger(struct scenario *scenario, uint32_t process_id, uint64_t 
 	add(scenario, &message);
 }
 
-/* Two threads that run, wait and call; some without a stack, a reason or a function. */
+/* Two threads that run, wait and call, some without a stack, a reason or a function; and kernels that are sampled. */
 static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t round,
 			uint64_t *seed)
 {
@@ -328,7 +328,7 @@ static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t
 					      .nr_samples = SAMPLES,
 					      .samples = samples}};
 
-	for (uint32_t i = 0; i < SAMPLES; i++)
+	for (uint32_t i = 0; i < SAMPLES; i++) {
 		samples[i] = (struct host_sample){
 			.time_ns = 1000000ull + round * 80000ull + i * 6000ull,
 			.duration_ns = 1 + random_below(seed, 9000),
@@ -337,6 +337,12 @@ static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t
 			.name_id = random_below(seed, 3) ? 0 : 14 + random_below(seed, 3),
 			.kind = (uint8_t)random_below(seed, HOST_SAMPLE_KINDS),
 		};
+		if (samples[i].kind != HOST_SAMPLE_KERNEL)
+			continue;
+		samples[i].tid = i % 2;
+		if (!samples[i].stack_id)
+			samples[i].stack_id = 1;
+	}
 	add(scenario, &message);
 }
 

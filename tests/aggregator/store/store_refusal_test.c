@@ -257,7 +257,7 @@ static const char *const harms[] = {
 	"UPDATE kernel_configs SET name = 900",
 	"UPDATE kernel_configs SET block_x = 4294967296",
 	"UPDATE device_limits SET device = 9",
-	"UPDATE host_samples SET kind = 3 WHERE kind = 2",
+	"UPDATE host_samples SET kind = 4 WHERE kind = 2",
 	"UPDATE sample_blocks SET block = 4294967295",
 	"UPDATE sample_blocks SET level = 20",
 	"UPDATE sample_blocks SET sort = sort + 4",

@@ -23,6 +23,7 @@
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_note.h"
 #include "aggregator/store/store_totals.h"
+#include "proto/host_sample.h"
 #include "proto/record.h"
 
 #define NR_KEPT 1024u /* that each round may have */
@@ -62,9 +63,11 @@ static struct fold_table *read_totals(struct database *database, enum store_tota
 	return table;
 }
 
-static bool is_gpu_work(const struct fold_row *row)
+/* Counted, since not all of them have a time. */
+static bool is_other(enum store_totals_kind kind, const struct fold_row *row)
 {
-	return row->key.kind <= RECORD_GPU_GRAPH;
+	return kind == STORE_TOTALS_GPU ? row->key.kind > RECORD_GPU_GRAPH
+					: row->key.kind == HOST_SAMPLE_KERNEL;
 }
 
 /* An amount, and what of it was left out. */
@@ -72,23 +75,25 @@ struct amount {
 	uint64_t total, left;
 };
 
-/* What a table has: time, and of the totals the records of other planes. */
+/* What a table has: time, and the records of other planes or the samples of kernels. */
 struct amounts {
 	struct amount ns, others;
 	uint32_t nr_all, nr_kept;
 };
 
-static struct fold_key merged(const struct fold_key *key)
+static struct fold_key merged(enum store_totals_kind kind, const struct fold_row *row)
 {
-	struct fold_key merged = fold_limit_merged(key);
+	struct fold_key merged = fold_limit_merged(&row->key);
 
-	merged.copy_kind = key->copy_kind;
+	merged.copy_kind = row->key.copy_kind;
+	if (kind == STORE_TOTALS_SAMPLES && is_other(kind, row))
+		merged.tid = row->key.tid;
 	return merged;
 }
 
-static bool is_merged(const struct fold_row *row)
+static bool is_merged(enum store_totals_kind kind, const struct fold_row *row)
 {
-	const struct fold_key key = merged(&row->key);
+	const struct fold_key key = merged(kind, row);
 
 	return memcmp(&row->key, &key, sizeof(key)) == 0;
 }
@@ -106,22 +111,21 @@ static struct amounts expect_heaviest(enum store_totals_kind kind, struct fold_t
 	uint64_t lightest_ns = UINT64_MAX, lightest_other_ns = UINT64_MAX;
 
 	for (uint32_t i = 0; i < nr_rows; i++) {
-		if (is_merged(&kept_rows[i]))
+		if (is_merged(kind, &kept_rows[i]))
 			continue;
 		amounts.nr_kept++;
-		uint64_t *lightest = kind == STORE_TOTALS_SAMPLES || is_gpu_work(&kept_rows[i])
-					     ? &lightest_ns
-					     : &lightest_other_ns;
+		uint64_t *lightest =
+			is_other(kind, &kept_rows[i]) ? &lightest_other_ns : &lightest_ns;
 
 		*lightest = kept_rows[i].ns < *lightest ? kept_rows[i].ns : *lightest;
 	}
 	for (uint32_t i = 0; i < amounts.nr_all; i++) {
-		const bool is_other = kind == STORE_TOTALS_GPU && !is_gpu_work(&rows[i]);
-		struct amount *amount = is_other ? &amounts.others : &amounts.ns;
+		const bool is_counted = is_other(kind, &rows[i]);
+		struct amount *amount = is_counted ? &amounts.others : &amounts.ns;
 		const struct fold_row *row =
 			fold_table_find(kept, &rows[i].key, fold_table_hash(&rows[i].key));
 
-		amount->total += is_other ? rows[i].count : rows[i].ns;
+		amount->total += is_counted ? rows[i].count : rows[i].ns;
 		if (row) {
 			assert_int_equal(row->count, rows[i].count);
 			assert_int_equal(row->ns, rows[i].ns);
@@ -129,10 +133,10 @@ static struct amounts expect_heaviest(enum store_totals_kind kind, struct fold_t
 			nr_found++;
 			continue;
 		}
-		amount->left += is_other ? rows[i].count : rows[i].ns;
-		assert_true(rows[i].ns <= (is_other ? lightest_other_ns : lightest_ns));
+		amount->left += is_counted ? rows[i].count : rows[i].ns;
+		assert_true(rows[i].ns <= (is_counted ? lightest_other_ns : lightest_ns));
 		struct fold_row moved = rows[i];
-		moved.key = merged(&rows[i].key);
+		moved.key = merged(kind, &rows[i]);
 		assert_int_equal(fold_table_join(light, &moved), 0);
 	}
 	assert_int_equal(nr_found, amounts.nr_kept);
@@ -211,6 +215,8 @@ static void expect_note(struct database *database, const uint8_t *writer,
 	add_share(expected, sizeof(expected), &amounts[STORE_TOTALS_GPU].others,
 		  "records of waits, overhead, loads and memory");
 	add_share(expected, sizeof(expected), &amounts[STORE_TOTALS_SAMPLES].ns, "host samples");
+	add_share(expected, sizeof(expected), &amounts[STORE_TOTALS_SAMPLES].others,
+		  "samples of kernels");
 	strcat(expected, ")");
 	assert_string_equal(notes[0].text, expected);
 	free(notes);
