@@ -83,7 +83,7 @@ static void add_strings(struct scenario *scenario)
 
 /* Nodes: 1 main, 2 main;forward, 3 main;forward;cudaLaunchKernel, 4 …;inner function of the
  * runtime, 5 main;train+0x40, 6 an address in no module, 7 train.py:Model.forward:88,
- * 8 train.py:Model.forward:88;cuLaunchKernel. */
+ * 8 train.py:Model.forward:88;cuLaunchKernel, 9 and 11 the kernels, 10 and 12 a line in each. */
 static void add_stacks(struct scenario *scenario)
 {
 	static const struct message_module modules[] = {
@@ -91,14 +91,21 @@ static void add_stacks(struct scenario *scenario)
 		{.path = 2, .flags = 1u << 1},
 	};
 	static const struct message_frame frames[] = {
-		{.module = 1, .offset = 0x10}, {.module = 1, .offset = 0x20},
-		{.module = 2, .offset = 0x30}, {.module = 2, .offset = 0x38},
-		{.module = 1, .offset = 0x40}, {.module = 0, .offset = 0xdeadbeef},
-		{.code = 2, .offset = 88},     {.code = 1},
+		{.module = 1, .offset = 0x10},
+		{.module = 1, .offset = 0x20},
+		{.module = 2, .offset = 0x30},
+		{.module = 2, .offset = 0x38},
+		{.module = 1, .offset = 0x40},
+		{.module = 0, .offset = 0xdeadbeef},
+		{.code = 2, .offset = 88},
+		{.code = 1},
+		{.code = 3},
+		{.code = 4},
 	};
-	static const struct message_code codes[] = {{0, 16}, {14, 15}};
+	static const struct message_code codes[] = {{0, 16}, {14, 15}, {0, 7}, {0, 8}};
 	static const struct message_node nodes[] = {
-		{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 5}, {0, 6}, {0, 7}, {7, 8},
+		{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 5},  {0, 6},
+		{0, 7}, {7, 8}, {0, 9}, {9, 7}, {0, 10}, {11, 7},
 	};
 	static const struct message_symbol symbols[] = {{1, 3}, {2, 4}, {3, 5}, {5, 0}};
 	struct message message = {
@@ -110,15 +117,15 @@ static void add_stacks(struct scenario *scenario)
 				.nr_modules = 2,
 				.modules = modules,
 				.frame_base = 1,
-				.nr_frames = 8,
+				.nr_frames = 10,
 				.frames = frames,
 				.node_base = 1,
-				.nr_nodes = 8,
+				.nr_nodes = 12,
 				.nodes = nodes,
 				.nr_symbols = 4,
 				.symbols = symbols,
 				.code_base = 1,
-				.nr_codes = 2,
+				.nr_codes = 4,
 				.codes = codes,
 			},
 	};
@@ -134,9 +141,9 @@ static void add_symbol(struct scenario *scenario)
 		.type = MESSAGE_STACKS,
 		.stacks = {.seq = next_seq(scenario),
 			   .module_base = 3,
-			   .code_base = 3,
-			   .frame_base = 9,
-			   .node_base = 9,
+			   .code_base = 5,
+			   .frame_base = 11,
+			   .node_base = 13,
 			   .nr_symbols = 1,
 			   .symbols = symbols},
 	};
@@ -340,8 +347,7 @@ static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t
 		if (samples[i].kind != HOST_SAMPLE_KERNEL)
 			continue;
 		samples[i].tid = i % 2;
-		if (!samples[i].stack_id)
-			samples[i].stack_id = 1;
+		samples[i].stack_id = 9 + i % 4;
 	}
 	add(scenario, &message);
 }
