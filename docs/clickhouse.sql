@@ -8,7 +8,7 @@ CREATE DATABASE IF NOT EXISTS flamegrid;
 --   source    random name of the profile; batch: number of the export of this profile
 --   time      the last word of the job that the batch knows of
 --   rank, gpu -1: not known, or work of no GPU
---   plane     gpu, sync, overhead, um, modules, cpu, offcpu, calls, idle: times of two planes must never be added
+--   plane     gpu, sync, overhead, um, modules, cpu, offcpu, calls, idle, stalls: times of two planes must never be added
 --   kind      kernel, nccl_wait (of NCCL's kernels, for other ranks), memcpy, memset, graph, sync, idle …
 --   stack     of the table stacks; 0: none
 CREATE TABLE IF NOT EXISTS flamegrid.work (

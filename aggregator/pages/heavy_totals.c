@@ -114,8 +114,8 @@ static void add_up(struct heavy_rows *heavy, enum store_totals_kind kind)
 	}
 }
 
-/* So a process's sums by device and kind stay whole. Of copies the direction is kept, too, and of samples of kernels the
- * device, which their tid is. */
+/* So a process's sums by device and kind stay whole. Of copies the direction is kept, too. The tid of samples of
+ * kernels is their device. */
 static int merge_light(struct heavy_rows *heavy, enum store_totals_kind kind)
 {
 	uint32_t nr_light;

@@ -14,14 +14,14 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Functions of the kernel end in "_[k]". An address in a library says nothing to a reader. */
+/* Functions of the kernel end in "_[k]". An address in a library, or in a GPU's code, says nothing to a reader. */
 static bool is_of_system(const char *text)
 {
 	const size_t size = strlen(text);
 	const char *library = strstr(text, ".so");
 
-	return (size > 4 && strcmp(text + size - 4, "_[k]") == 0) || begins(text, "__vdso_") ||
-	       (library && strstr(library, "+0x"));
+	return begins(text, "+0x") || (size > 4 && strcmp(text + size - 4, "_[k]") == 0) ||
+	       begins(text, "__vdso_") || (library && strstr(library, "+0x"));
 }
 
 bool host_lines_is_own(const char *name)

@@ -217,7 +217,7 @@ static int part_texts(struct report_names *names, const char *symbol, uint32_t s
 
 /* ---- frames */
 
-/* Demangles the name of a function that was inlined into a kernel, which the caller owns. NULL: it is another name, such
+/* Demangles the name of a function that was inlined into a kernel. The caller owns it. NULL: it is another name, such
  * as that of a Python function, or memory is short. */
 static char *inlined_name(const struct report_names *names, const char *name, uint32_t size)
 {

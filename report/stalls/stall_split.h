@@ -10,10 +10,12 @@
 #include "aggregator/core/fold_table.h"
 #include "report/profile/profile.h"
 
-#define STALL_PLACES_MAX 512u   /* of a kernel: places times reasons that have parts of their own */
-#define STALL_PARTS_MAX  65536u /* of a profile, together */
-#define STALL_REASONS_MAX                                                                          \
-	64u /* of the other places of a kernel; beyond these one part has the rest */
+/* Of a kernel under one path: places times reasons that have parts of their own. */
+#define STALL_PLACES_MAX 512u
+/* Of a profile, together: what has a smaller share of all time has no part of its own. */
+#define STALL_PARTS_MAX 16384u
+/* Of the other places of a kernel; beyond these one part has the rest. */
+#define STALL_REASONS_MAX 64u
 
 enum stall_part_kind {
 	STALL_PART_PLACE,

@@ -23,7 +23,7 @@ static void begin(struct text_table *table, FILE *out, const struct text_form *f
 	text_table_column(table, &(struct text_column){"time", 14, 0, false, 0});
 	text_table_column(table, &(struct text_column){"share", 7, 1, false, 2});
 	text_table_column(table, &(struct text_column){"samples", 14, 1, false, 3});
-	text_table_column(table, &(struct text_column){"most frequent", 14, 2, true, 0});
+	text_table_column(table, &(struct text_column){"main reason", 14, 2, true, 0});
 	text_table_column(table, &(struct text_column){"hottest line", 14, 2, true, 1});
 	text_table_column(table, &(struct text_column){"kernel", 0, 2, true, 0});
 }

@@ -305,9 +305,11 @@ static int write_digest(FILE *out, const struct report_tree *tree, const struct 
 	if (!(tree->planes & 1u << REPORT_PLANE_GPU)) {
 		const uint32_t plane = only_plane(tree);
 
-		error = plane < REPORT_PLANES ? write_lines(out, tree, plane, options) : 0;
-		if (!error && plane == REPORT_PLANE_STALLS)
-			error = stall_writer_kernels(out, tree, options->form, options->top);
+		error = plane == REPORT_PLANE_STALLS
+				? stall_writer_kernels(out, tree, options->form, options->top)
+				: 0;
+		if (!error && plane < REPORT_PLANES)
+			error = write_lines(out, tree, plane, options);
 		return error || plane != REPORT_PLANE_IDLE ? error
 							   : write_causes(out, tree, options);
 	}
