@@ -274,6 +274,25 @@ test("what only some planes have one of divides nothing", async () => {
 	await finish(page);
 });
 
+test("kernels are frames where their stalls are shown, of all GPUs or of each", async () => {
+	const page = await open("stalls", { hash: "#plane=stalls" });
+	const find = (name) => page.value(`flamegrid.find(${JSON.stringify(name)})`);
+
+	assert.deepEqual(sums((await state(page)).total), { time: "2000", count: "90", bytes: "0" });
+	assert.match(await text(page, "totals"), /stalls in kernels90 samples of 2\.000 µs/);
+	assert.equal((await find("[GPU_Kernel]gemm")).time, "2000");
+	assert.equal((await find("hot.cu:17")).time, "1400");
+	assert.deepEqual(await page.value("flamegrid.labelsOf('[stall]≈long scoreboard')"), ["≈long scoreboard", "≈long scoreboard"]);
+	for (const [name, word] of [["[GPU_Kernel]gemm", "gemm"], ["[stall]≈long scoreboard", "wait"], ["[stall]selected", "kernel"],
+		["[stall]not sampled", "unknown"], ["[other instructions]", "unknown"]])
+		assert.equal((await find(name)).class, word, name);
+	await choose(page, "shape", "join");
+	assert.equal(await find("[GPU_Kernel]gemm"), null);
+	assert.equal((await find("[GPU0_Kernel]gemm")).time, "1000");
+	await shoot(page, "stalls");
+	await finish(page);
+});
+
 test("the width can be time, count or bytes", async () => {
 	const page = await open("training");
 

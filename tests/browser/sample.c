@@ -87,7 +87,7 @@ uint32_t sample_leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, con
 {
 	static const char *const kinds[] = {"Kernel", "Memcpy",   "Memset", "Graph",
 					    "Sync",   "Overhead", "UM",     "Module"};
-	static const char *const hosts[] = {"CPU", "Off-CPU", "GPU_Launch"};
+	static const char *const hosts[] = {"CPU", "Off-CPU", "GPU_Launch", "stall"};
 	char text[512];
 
 	if (kind == REPORT_KIND_IDLE)

@@ -472,6 +472,40 @@ static void fill_classes(struct sample *sample)
 	sample->tree.matched = 4;
 }
 
+/* One kernel on two GPUs, with the lines of its code within it. */
+static void fill_stalls(struct sample *sample)
+{
+	static const struct {
+		const char *line, *reason;
+		uint64_t count, ns;
+	} parts[] = {{"hot.cu:17", "\u2248long scoreboard", 30, 700},
+		     {"hot.cu:18", "selected", 10, 200},
+		     {"[other instructions]", "wait", 5, 99},
+		     {"", "not sampled", 0, 1}};
+
+	sample->tree.title = "stalls";
+	for (int32_t gpu = 0; gpu < 2; gpu++) {
+		struct report_leaf leaf = sample_kernel_leaf(sample, "gemm", 1000);
+		const uint32_t host_node = leaf.node;
+		const char *kernel = gpu ? "[GPU1_Kernel]gemm" : "[GPU0_Kernel]gemm";
+
+		leaf.gpu = gpu;
+		leaf.context_id = 1;
+		leaf.name = sample_leaf_name(sample, gpu, REPORT_KIND_KERNEL, "gemm");
+		sample_add_leaf(sample, leaf);
+		leaf.kind = REPORT_KIND_STALL;
+		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+			leaf.node = sample_add_node(sample, host_node, kernel);
+			if (*parts[i].line)
+				leaf.node = sample_add_node(sample, leaf.node, parts[i].line);
+			leaf.name = sample_leaf_name(sample, gpu, leaf.kind, parts[i].reason);
+			leaf.count = parts[i].count;
+			leaf.ns = parts[i].ns;
+			sample_add_leaf(sample, leaf);
+		}
+	}
+}
+
 /* Sums that no double holds. */
 static void fill_huge(struct sample *sample)
 {
@@ -552,6 +586,7 @@ int main(int argc, char **argv)
 		     {"classes", fill_classes},
 		     {"huge", fill_huge},
 		     {"planes", fill_planes},
+		     {"stalls", fill_stalls},
 		     {"empty", fill_empty},
 		     {"diff", fill_diff},
 		     {"million", fill_million},

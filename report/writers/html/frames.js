@@ -119,6 +119,7 @@ function* mergeFrames(profile, chosen, isSketch = false) {
 	const groupOfNode = new Int32Array(profile.nodes).fill(-1), frameOfNode = new Int32Array(profile.nodes);
 	const { nodeParent, nodeName, leafNode, leafName, leafRow, frameworkOf } = profile;
 	const missing = [];
+	const joins = join && profile.shownPlanes.includes("stalls"); // where kernels are frames
 
 	for (let i = 0; i < nr; i++) {
 		const leaf = order ? order[i] : i, group = groupOfRow[leafRow[leaf]];
@@ -130,11 +131,11 @@ function* mergeFrames(profile, chosen, isSketch = false) {
 		let frame = node === 0 ? group : frameOfNode[node];
 		while (missing.length) {
 			node = missing.pop();
-			const id = nodeName[node], framework = user ? frameworkOf[id] : 0;
+			const id = joins ? joinedName(profile, nodeName[node]) : nodeName[node], framework = user ? frameworkOf[id] : 0;
 
 			// Neighbours of one framework are one, and so are equal frames below it.
 			if (!user)
-				frame = table.push(frame, id);
+				frame = joins ? table.child(frame, id) : table.push(frame, id);
 			else if (!framework || table.name[frame] !== framework)
 				frame = table.child(frame, framework || id);
 			groupOfNode[node] = group;

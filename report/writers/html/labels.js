@@ -46,7 +46,7 @@ const leafWords = { Memcpy: "copy", Memset: "memset", Graph: "CUDA graph", Sync:
 // A name in full and shorter. The GPU of a leaf is not in it.
 function labelsOf(name) {
 	const leaf = leafPattern.exec(name);
-	const rest = leaf ? name.slice(leaf[0].length) : name;
+	const rest = leaf ? name.slice(leaf[0].length) : name.replace(/^\[stall\]/, "");
 	const cpp = /[<(:]/.test(rest) && !/\.py:/.test(rest) && rest[0] !== "["; // else templates and arguments mean nothing
 	const text = !leaf ? (cpp ? shortCpp(rest) : rest) : leaf[1] === "Kernel" ? shortKernel(rest) || "kernel" :
 		`${leafWords[leaf[1]]} ${rest}`.trim();

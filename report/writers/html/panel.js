@@ -17,8 +17,9 @@ function figuresOf(frame) {
 	figures.push(["of all", percentText(own, all)]);
 	if (frame !== 0)
 		figures.push(["of parent", percentText(own, sumOf(frames.parent[frame]))]);
-	figures.push(["count", grouped(count)]);
-	if (count > 0n)
+	const isOfSamples = choice.only.plane === "stalls"; // a sample has no time of its own
+	figures.push([isOfSamples ? "samples" : "count", grouped(count)]);
+	if (count > 0n && !isOfSamples)
 		figures.push(["mean", meanText(time, count)]);
 	const extremes = extremesOf(configsOf(nameOf(frame)));
 	if (extremes)

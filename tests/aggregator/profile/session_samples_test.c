@@ -9,6 +9,7 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
+#include "aggregator/profile/kept_log.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/profile/roster.h"
 
@@ -132,6 +133,32 @@ static void sums_stick_where_an_agent_sends_nonsense(void **state)
 	assert_int_equal(rows[0].count, 2);
 }
 
+static void samples_of_kernels_are_sums_of_their_number_alone(void **state)
+{
+	const struct host_sample samples[] = {
+		{.time_ns = 90, .duration_ns = 40, .stack_id = 1, .name_id = 2, .kind = 3},
+		{.time_ns = 95, .duration_ns = 5, .stack_id = 1, .name_id = 2, .kind = 3},
+		{.time_ns = 95, .duration_ns = 7, .tid = 1, .stack_id = 1, .name_id = 2, .kind = 3},
+	};
+	uint32_t count;
+
+	(void)state;
+	raw_log_start(collection->raw);
+	assert_int_equal(apply(1, samples, 3), 0);
+	const struct fold_row *rows = fold_table_rows(collection->samples, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(rows[0].key.kind, HOST_SAMPLE_KERNEL);
+	assert_int_equal(rows[0].key.stack_id, 8);
+	assert_int_equal(rows[0].key.name_id, 6);
+	assert_int_equal(rows[0].count, 45);
+	assert_int_equal(rows[0].ns, 0);
+	assert_int_equal(rows[1].key.tid, 1);
+	assert_int_equal(rows[1].count, 7);
+	assert_false(kept_log_has_samples(collection->kept, process_id));
+	raw_log_samples(collection->raw, &count);
+	assert_int_equal(count, 0);
+}
+
 static void samples_are_kept_by_themselves_where_that_is_wanted(void **state)
 {
 	const struct host_sample sample = {.time_ns = 130,
@@ -200,6 +227,7 @@ int main(void)
 		TEST(samples_of_one_key_are_added_up_and_ids_translated),
 		TEST(what_is_not_defined_is_refused_and_changes_nothing),
 		TEST(sums_stick_where_an_agent_sends_nonsense),
+		TEST(samples_of_kernels_are_sums_of_their_number_alone),
 		TEST(samples_are_kept_by_themselves_where_that_is_wanted),
 		TEST(a_hosts_first_clock_counts),
 	};

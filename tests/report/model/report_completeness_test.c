@@ -14,6 +14,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "proto/absence.h"
+#include "proto/host_sample.h"
 #include "report_fixture.h"
 
 #define NOON_NS 1795348867000000000u /* 2026-11-22 12:01:07 UTC */
@@ -257,6 +258,36 @@ static void samples_of_the_kernel_die_with_their_agent(void **state)
 	assert_int_equal(report_fixture.tree->state, REPORT_INCOMPLETE);
 }
 
+static void add_samples_of_kernels(uint64_t count)
+{
+	const struct fold_key key = {.process_id = 1, .kind = HOST_SAMPLE_KERNEL};
+
+	assert_int_equal(fold_table_add(report_fixture.collection->samples, &key, count, 0, 0), 0);
+}
+
+static void samples_of_kernels_are_those_that_were_counted(void **state)
+{
+	const struct ledger_entry entries[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_KERNEL_SAMPLES, 100, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_KERNEL_SAMPLE_OTHER, 10, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_KERNEL_SAMPLE_LOST, 4, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_RECORDS, 1, 0},
+	};
+
+	(void)state;
+	process(1)->counts.records = 1;
+	assert_int_equal(roster_process_set_ledger(process(1), entries, 4), 0);
+	add_kernels(1);
+	add_agent(1, 1)->ended = true;
+	add_samples_of_kernels(86);
+	assert_verdict(REPORT_COMPLETE, "");
+	assert_int_equal(report_fixture.tree->lost, 4);
+	add_samples_of_kernels(3);
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 3 samples of running kernels missing, or here but never "
+		       "counted: node01 (rank 3)");
+}
+
 static void a_killed_process_is_incomplete_and_no_lost_record(void **state)
 {
 	(void)state;
@@ -362,11 +393,10 @@ static void an_aggregator_that_died_is_said(void **state)
 		       "say goodbye, so what came later is missing: node01 (rank 3)");
 	report_fixture.profile.nr_writers = 3;
 	report_fixture.profile.nr_open = 1;
-	assert_verdict(
-		REPORT_INCOMPLETE,
-		"INCOMPLETE: 1 of 3 aggregators (of the job and of its nodes) ended without "
-		"closing its part; 1 of 1 agent did not say goodbye, so what came later is "
-		"missing: node01 (rank 3)");
+	assert_verdict(REPORT_INCOMPLETE,
+		       "INCOMPLETE: 1 of 3 aggregators (of the job and of its nodes) ended without "
+		       "closing its part; 1 of 1 agent did not say goodbye, so what came later is "
+		       "missing: node01 (rank 3)");
 	/* All had been said before. */
 	report_fixture.collection->sessions[0]->ended = true;
 	assert_verdict(REPORT_COMPLETE, "nothing lost");
@@ -547,6 +577,7 @@ int main(void)
 		TEST(the_successor_is_the_one_that_spoke_later),
 		TEST(an_end_that_no_agent_saw_is_incomplete),
 		TEST(samples_of_the_kernel_die_with_their_agent),
+		TEST(samples_of_kernels_are_those_that_were_counted),
 		TEST(a_killed_process_is_incomplete_and_no_lost_record),
 		TEST(a_process_that_gave_up_is_recorded_in_part),
 		TEST(a_stop_by_the_user_is_a_normal_end),

@@ -240,7 +240,7 @@ static void symbols_that_break_the_format_are_shown_somehow(void **state)
 	(void)state;
 	report_fixture_add_kernel(
 		report_fixture_stack("\n", "f\t", "g\tfile", "h\tx:y", "\tz.c:1", NULL), "k", 5);
-	report_fixture_assert_folded("[unknown];[unknown];f;g;x:h;z.c::1;[GPU0_Kernel]k 5\n");
+	report_fixture_assert_folded("[unknown];[unknown];f;g;x:h;z.c:1;[GPU0_Kernel]k 5\n");
 }
 
 static void too_many_inlined_functions_are_cut_with_a_word(void **state)

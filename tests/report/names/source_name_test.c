@@ -74,7 +74,9 @@ static void a_function_has_its_file_before_and_its_line_behind(void **state)
 	assert_name("train.py", "<module>", 88, "train.py:<module>:88");
 	assert_name("train.py", "f", 0, "train.py:f");
 	assert_name("", "f", 7, "f:7");
-	assert_name("a.py", "", UINT64_MAX, "a.py::18446744073709551615");
+	assert_name("hot.cu", "", 17, "hot.cu:17");
+	assert_name("hot.cu", "", 0, "hot.cu");
+	assert_name("a.py", "", UINT64_MAX, "a.py:18446744073709551615");
 }
 
 static void a_line_is_a_number_behind_a_colon(void **state)

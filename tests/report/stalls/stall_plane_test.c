@@ -12,7 +12,9 @@
 #include <cmocka.h>
 
 #include "proto/host_sample.h"
+#include "report/model/report_busy.h"
 #include "report/model/report_plane.h"
+#include "report/writers/table_writer.h"
 #include "tests/report/model/report_fixture.h"
 
 #define STALLS (1u << REPORT_PLANE_STALLS)
@@ -193,6 +195,36 @@ static void hostile_names_stay_one_frame(void **state)
 			   "[stall]r\\x3bs__[1m 10\n");
 }
 
+static void the_table_names_each_kernels_reason_and_line(void **state)
+{
+	uint32_t one = report_fixture_stack("main", "one", NULL);
+	uint32_t two = report_fixture_stack("main", "two", NULL);
+	struct report_busy *busy;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	report_fixture_add_kernel(one, "gemm", 300);
+	report_fixture_add_kernel(two, "gemm", 100);
+	report_fixture_add_kernel(two, "short", 2);
+	add(line(place("gemm"), "/src/hot.cu", "", 17), "wait", 3);
+	add(line(place("gemm"), "/src/hot.cu", "", 17), "barrier", 2);
+	add(line(place("gemm"), "/src/hot.cu", "", 18), "wait", 3);
+	report_fixture_build_with(&(struct report_options){.planes = STALLS});
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_non_null(out);
+	assert_int_equal(table_writer_write(out, report_fixture.tree, busy, NULL), 0);
+	fclose(out);
+	assert_non_null(strstr(text,
+			       "        400 ns  99.50%              8  wait 75.00%          "
+			       "hot.cu:17 62.75%  gemm\n"));
+	assert_non_null(strstr(text, "          2 ns   0.50%              0  not sampled 100.00%"));
+	assert_non_null(strstr(text, "\nstalls in kernels: 8 samples of 402 ns\n"));
+	free(text);
+	report_busy_destroy(busy);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, report_fixture_set_up, report_fixture_tear_down)
 
@@ -207,6 +239,7 @@ int main(void)
 		TEST(without_lines_functions_merge),
 		TEST(parts_have_the_dimensions_of_their_kernel),
 		TEST(hostile_names_stay_one_frame),
+		TEST(the_table_names_each_kernels_reason_and_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
