@@ -40,6 +40,8 @@ void roster_destroy(struct roster *roster)
 		free(process->ledger);
 		statistics_table_destroy(process->statistics);
 		stream_list_fini(&process->streams);
+		fold_limit_fini(&process->places);
+		fold_limit_fini(&process->kernels);
 		context_list_fini(&process->contexts);
 	}
 	hash_index_fini(&roster->process_index);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "aggregator/core/correlator.h"
+#include "aggregator/core/fold_limit.h"
 #include "proto/batch/context_list.h"
 #include "proto/batch/message.h"
 #include "proto/batch/stream_list.h"
@@ -67,6 +68,8 @@ struct roster_process {
 	struct statistics_table *statistics; /* owns; NULL: none came */
 	struct launch_delays *delays;        /* owns; NULL: none came */
 	struct memory_account *memory;       /* owns; NULL: no correlator was needed yet */
+	/* of sums of samples of its kernels: with their places, and without */
+	struct fold_limit places, kernels;
 	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
 };
 

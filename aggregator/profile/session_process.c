@@ -85,6 +85,8 @@ static int finish_process(struct collection *collection, uint32_t id)
 	timeline_table_close(collection->timelines, id);
 	collective_log_end(collection->collectives, id);
 	kept_log_end(collection->kept, id);
+	fold_limit_fini(&process->places);
+	fold_limit_fini(&process->kernels);
 	if (!process->correlator)
 		return 0;
 	int error = correlator_finish(process->correlator);

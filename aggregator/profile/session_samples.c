@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "catalog.h"
 #include "collection.h"
 #include "collective_log.h"
 #include "idle_log.h"
@@ -9,6 +10,7 @@
 #include "raw_log.h"
 #include "roster.h"
 
+#include "aggregator/core/fold_limit.h"
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/timeline_table.h"
 
@@ -34,10 +36,38 @@ static int check(const struct agent_session *session, const struct message_sampl
 	return 0;
 }
 
-/* Of running kernels the sums are all that is kept: they belong to no host thread, and have no time of their own. */
-static int add_kernel(struct collection *collection, const struct fold_key *key, uint64_t count)
+/* Makes the key of a kernel's samples wherever they are in it. */
+static void leave_place(const struct catalog *catalog, struct fold_key *key)
 {
-	return fold_table_add(collection->samples, key, count, 0, 0);
+	uint32_t parent = key->stack_id;
+
+	while (parent) {
+		key->stack_id = parent;
+		parent = catalog_node(catalog, parent)->parent;
+	}
+}
+
+/* Of running kernels the sums are all that is kept: they belong to no host thread, and have no time of their own. Their
+ * keys are limited as those of GPU work are: beyond that they lose their place, then kernel and reason. */
+static int add_kernel(struct collection *collection, struct fold_key key, uint64_t count,
+		      uint64_t *nr_merged)
+{
+	struct roster_process *process = roster_process(collection->roster, key.process_id);
+	bool has_room;
+	int error = fold_limit_take(&process->places, fold_table_hash(&key), &has_room);
+
+	if (!error && !has_room) {
+		++*nr_merged;
+		leave_place(collection->catalog, &key);
+		error = fold_limit_take(&process->kernels, fold_table_hash(&key), &has_room);
+	}
+	if (!error && !has_room) {
+		const uint32_t device_id = key.tid;
+
+		key = fold_limit_merged(&key);
+		key.tid = device_id < RECORD_DEVICES_MAX ? device_id : LEDGER_DEVICE_NONE;
+	}
+	return error ? error : fold_table_add(collection->samples, &key, count, 0, 0);
 }
 
 static int add_host(struct collection *collection, const struct fold_key *key,
@@ -61,6 +91,7 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
 	uint32_t host = roster_process(collection->roster, id)->identity.host;
+	uint64_t nr_merged = 0;
 	error = raw_log_clock(collection->raw, host, message->realtime_offset_ns);
 	for (uint32_t i = 0; i < message->nr_samples && !error; i++) {
 		const struct host_sample *sample = &message->samples[i];
@@ -81,11 +112,13 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		translated.command_id =
 			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
 		error = sample->kind == HOST_SAMPLE_KERNEL
-				? add_kernel(collection, &key, sample->duration_ns)
+				? add_kernel(collection, key, sample->duration_ns, &nr_merged)
 				: add_host(collection, &key, &translated,
 					   raw_log_offset(collection->raw, host));
 	}
-	return error;
+	return error ? error
+		     : roster_process_count(roster_process(collection->roster, id),
+					    LEDGER_ROWS_MERGED, nr_merged);
 }
 
 /* *last_ns is the end of the device's last work; 0: it has not worked yet. */

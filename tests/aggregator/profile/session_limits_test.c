@@ -8,13 +8,14 @@
 
 #include <cmocka.h>
 
-#include "aggregator/profile/collection.h"
 #include "aggregator/core/fold_limit.h"
 #include "aggregator/core/fold_table.h"
+#include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/profile/session_modules.h"
-#include "aggregator/core/timeline_table.h"
 
 #define AT_ONCE  1000u
 #define DURATION 7u
@@ -135,6 +136,75 @@ static void rows_beyond_the_limit_are_merged_counted_and_exact_in_sum(void **sta
 	uint64_t merged = count_of(LEDGER_ROWS_MERGED);
 	run_kernels(1, 10, 0);
 	assert_int_equal(count_of(LEDGER_ROWS_MERGED), merged);
+}
+
+/* A kernel, node 1, and a line in it, node 2. */
+static void say_kernel(void)
+{
+	static const struct message_text strings[] = {{"gemm", 4}, {"hot.cu", 6}};
+	static const struct message_code codes[] = {{0, 1}, {2, 1}};
+	static const struct message_frame frames[] = {{.code = 1}, {.code = 2, .offset = 17}};
+	static const struct message_node nodes[] = {{0, 1}, {1, 2}};
+	struct message names = {.type = MESSAGE_STRINGS,
+				.strings = {.base = 1, .count = 2, .strings = strings}};
+	struct message stacks = {.type = MESSAGE_STACKS,
+				 .stacks = {.module_base = 1,
+					    .code_base = 1,
+					    .nr_codes = 2,
+					    .codes = codes,
+					    .frame_base = 1,
+					    .nr_frames = 2,
+					    .frames = frames,
+					    .node_base = 1,
+					    .nr_nodes = 2,
+					    .nodes = nodes}};
+
+	apply(&names);
+	apply(&stacks);
+}
+
+/* Three samples of the line on each of count GPUs. */
+static void sample_kernel(uint32_t count)
+{
+	static struct host_sample samples[AT_ONCE];
+	struct message message = {.type = MESSAGE_SAMPLES,
+				  .samples = {.process_id = 1, .samples = samples}};
+
+	for (uint32_t first = 0; first < count; first += AT_ONCE) {
+		const uint32_t nr = count - first < AT_ONCE ? count - first : AT_ONCE;
+
+		for (uint32_t i = 0; i < nr; i++)
+			samples[i] = (struct host_sample){.time_ns = 1,
+							  .duration_ns = 3,
+							  .tid = first + i,
+							  .stack_id = 2,
+							  .kind = HOST_SAMPLE_KERNEL};
+		message.samples.nr_samples = nr;
+		apply(&message);
+	}
+}
+
+static void samples_of_kernels_beyond_the_limit_lose_their_place_then_their_kernel(void **state)
+{
+	const uint32_t beyond = 5000, nr = 2 * FOLD_LIMIT_ROWS_MAX + beyond;
+	uint64_t count = 0;
+	uint32_t nr_rows, nr_by_depth[3] = {0};
+
+	(void)state;
+	say_kernel();
+	sample_kernel(nr);
+	const struct fold_row *rows = fold_table_rows(collection->samples, &nr_rows);
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		count += rows[i].count;
+		nr_by_depth[catalog_node(collection->catalog, rows[i].key.stack_id)->depth]++;
+	}
+	assert_int_equal(count, 3ull * nr);
+	assert_in_range(nr_by_depth[2], FOLD_LIMIT_ROWS_MAX, FOLD_LIMIT_ROWS_MAX + 100);
+	assert_in_range(nr_by_depth[1], FOLD_LIMIT_ROWS_MAX, FOLD_LIMIT_ROWS_MAX + 100);
+	assert_int_equal(nr_by_depth[0], 1);
+	assert_int_equal(count_of(LEDGER_ROWS_MERGED), nr - nr_by_depth[2]);
+	end_process();
+	assert_int_equal(count_of(LEDGER_ROWS_MERGED), nr - nr_by_depth[2]);
 }
 
 static void what_was_merged_stays_in_the_ledger(void **state)
@@ -276,6 +346,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			rows_beyond_the_limit_are_merged_counted_and_exact_in_sum, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			samples_of_kernels_beyond_the_limit_lose_their_place_then_their_kernel,
+			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_was_merged_stays_in_the_ledger, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(timelines_of_streams_and_devices_are_bounded,
