@@ -28,6 +28,13 @@ static uint32_t place(const char *kernel)
 	return report_fixture_push(0, report_fixture_code(NULL, kernel, 0));
 }
 
+/* A line of the kernel itself, which has its name. */
+static uint32_t own(const char *kernel, uint64_t number)
+{
+	return report_fixture_push(place(kernel),
+				   report_fixture_code("/src/hot.cu", kernel, number));
+}
+
 static uint32_t line(uint32_t outer, const char *file, const char *function, uint64_t number)
 {
 	return report_fixture_push(outer, report_fixture_code(file, function, number));
@@ -64,9 +71,9 @@ static void a_kernel_of_one_launch_has_its_samples(void **state)
 						 .stack_id = step,
 						 .matched = 1},
 			       1, 50, 8);
-	add(line(place("strided"), "/src/hot.cu", "", 17), "long scoreboard", 3);
-	add(line(place("strided"), "/src/hot.cu", "", 18), "selected", 1);
-	add(line(line(inlined, "/src/hot.cu", "", 21), "/src/hot.cu", "_Z4leafi", 10), "wait", 2);
+	add(own("strided", 17), "long scoreboard", 3);
+	add(own("strided", 18), "selected", 1);
+	add(line(own("inlined", 21), "/src/hot.cu", "_Z4leafi", 10), "wait", 2);
 	add(report_fixture_push(inlined, report_fixture_code(NULL, "+0x1a0", 0)), NULL, 1);
 	assert_folded(&ns,
 		      "main;step;[GPU0_Kernel]inlined;+0x1a0;[stall]unknown 2\n"
@@ -91,8 +98,8 @@ static void samples_of_several_launches_are_divided_by_time_and_marked(void **st
 	(void)state;
 	report_fixture_add_kernel(one, "gemm", 300);
 	report_fixture_add_kernel(two, "gemm", 100);
-	add(line(place("gemm"), "/src/hot.cu", "", 17), "wait", 6);
-	add(line(place("gemm"), "/src/hot.cu", "", 18), "wait", 2);
+	add(own("gemm", 17), "wait", 6);
+	add(own("gemm", 18), "wait", 2);
 	assert_folded(&ns, "main;one;[GPU0_Kernel]gemm;hot.cu:17;[stall]\u2248wait 225\n"
 			   "main;one;[GPU0_Kernel]gemm;hot.cu:18;[stall]\u2248wait 75\n"
 			   "main;two;[GPU0_Kernel]gemm;hot.cu:17;[stall]\u2248wait 75\n"
@@ -115,7 +122,7 @@ static void launches_that_readers_see_as_one_are_one(void **state)
 	report_fixture_add_kernel(one, "gemm", 300);
 	report_fixture_add_kernel(same, "gemm", 50);
 	report_fixture_add_row(other, 1, 51, 0);
-	add(line(place("gemm"), "/src/hot.cu", "", 17), "wait", 3);
+	add(own("gemm", 17), "wait", 3);
 	assert_folded(&ns, "main;step;[GPU0_Kernel]gemm;hot.cu:17;[stall]wait 401\n");
 	assert_folded(&samples, "main;step;[GPU0_Kernel]gemm;hot.cu:17;[stall]wait 3\n");
 }
@@ -130,7 +137,7 @@ static void a_kernel_without_samples_says_so(void **state)
 	report_fixture_add_kernel(step, NULL, 3);
 	assert_folded(&ns, "");
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_STALLS].ns, 0);
-	add(line(place("gemm"), "/src/hot.cu", "", 17), "wait", 3);
+	add(own("gemm", 17), "wait", 3);
 	assert_folded(&ns, "main;step;[GPU0_Kernel][unknown];[stall]not sampled 3\n"
 			   "main;step;[GPU0_Kernel]gemm;hot.cu:17;[stall]wait 300\n"
 			   "main;step;[GPU0_Kernel]short;[stall]not sampled 2\n");
@@ -142,7 +149,7 @@ static void samples_without_a_record_stay_visible(void **state)
 
 	(void)state;
 	report_fixture_add_kernel(step, "gemm", 300);
-	add(line(place("gone"), "/src/hot.cu", "", 17), "wait", 3);
+	add(own("gone", 17), "wait", 3);
 	add(0, "wait", 2);
 	add(line(0, "/src/hot.cu", "", 5), "wait", 1);
 	assert_folded(&ns, "main;step;[GPU0_Kernel]gemm;[stall]not sampled 300\n");
@@ -156,16 +163,15 @@ static void without_lines_functions_merge(void **state)
 
 	(void)state;
 	report_fixture_add_kernel(step, "gemm", 400);
-	add(line(gemm, "/src/hot.cu", "", 17), "wait", 1);
-	add(line(gemm, "/src/hot.cu", "", 18), "wait", 1);
-	add(line(line(gemm, "/src/hot.cu", "", 18), "/src/hot.cu", "leaf", 9), "wait", 1);
+	add(own("gemm", 17), "wait", 1);
+	add(own("gemm", 18), "wait", 1);
+	add(line(own("gemm", 18), "/src/hot.cu", "leaf", 9), "wait", 1);
 	add(report_fixture_push(gemm, report_fixture_code(NULL, "+0x10", 0)), "wait", 1);
 	report_fixture_build_with(
 		&(struct report_options){.planes = STALLS, .lines = REPORT_LINES_OFF});
 	report_fixture_assert_folded_with(
-		&ns, "main;step;[GPU0_Kernel]gemm;[stall]wait 100\n"
-		     "main;step;[GPU0_Kernel]gemm;hot.cu;[stall]wait 200\n"
-		     "main;step;[GPU0_Kernel]gemm;hot.cu;hot.cu:leaf;[stall]wait 100\n");
+		&ns, "main;step;[GPU0_Kernel]gemm;[stall]wait 300\n"
+		     "main;step;[GPU0_Kernel]gemm;hot.cu:leaf;[stall]wait 100\n");
 }
 
 static void parts_have_the_dimensions_of_their_kernel(void **state)
@@ -175,8 +181,8 @@ static void parts_have_the_dimensions_of_their_kernel(void **state)
 
 	(void)state;
 	report_fixture_add_kernel(step, "gemm", 400);
-	add(line(place("gemm"), "/src/hot.cu", "", 17), "wait", 2);
-	add(line(place("gone"), "/src/hot.cu", "", 17), "wait", 3);
+	add(own("gemm", 17), "wait", 2);
+	add(own("gone", 17), "wait", 3);
 	assert_int_equal(report_by_parse("host,rank,gpu,context,stream,thread", &by.by), 0);
 	assert_folded(&by, "node01;rank3;GPU0;context1;stream7;thread1234;main;step;"
 			   "[GPU0_Kernel]gemm;hot.cu:17;[stall]wait 2\n"
@@ -208,17 +214,16 @@ static void the_table_names_each_kernels_reason_and_line(void **state)
 	report_fixture_add_kernel(one, "gemm", 300);
 	report_fixture_add_kernel(two, "gemm", 100);
 	report_fixture_add_kernel(two, "short", 2);
-	add(line(place("gemm"), "/src/hot.cu", "", 17), "wait", 3);
-	add(line(place("gemm"), "/src/hot.cu", "", 17), "barrier", 2);
-	add(line(place("gemm"), "/src/hot.cu", "", 18), "wait", 3);
+	add(own("gemm", 17), "wait", 3);
+	add(own("gemm", 17), "barrier", 2);
+	add(own("gemm", 18), "wait", 3);
 	report_fixture_build_with(&(struct report_options){.planes = STALLS});
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
 	assert_non_null(out);
 	assert_int_equal(table_writer_write(out, report_fixture.tree, busy, NULL), 0);
 	fclose(out);
-	assert_non_null(strstr(text,
-			       "        400 ns  99.50%              8  wait 75.00%          "
-			       "hot.cu:17 62.75%  gemm\n"));
+	assert_non_null(strstr(text, "        400 ns  99.50%              8  wait 75.00%          "
+				     "hot.cu:17 62.75%  gemm\n"));
 	assert_non_null(strstr(text, "          2 ns   0.50%              0  not sampled 100.00%"));
 	assert_non_null(strstr(text, "\nstalls in kernels: 8 samples of 402 ns\n"));
 	free(text);

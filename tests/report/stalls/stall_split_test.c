@@ -108,13 +108,14 @@ static void tell_sample(const struct sample *sample, const uint32_t processes[PR
 	char name[NAME_SIZE];
 	const uint32_t kernel = report_fixture_push(
 		0, report_fixture_code(NULL, kernel_name(sample->kernel, name), 0));
+	const uint32_t line =
+		report_fixture_push(kernel, report_fixture_code("/hot.cu", name, 1 + sample->line));
 
 	snprintf(name, sizeof(name), "reason%" PRIu32, sample->reason);
 	const struct fold_key key = {
 		.process_id = processes[sample->process],
 		.tid = sample->device,
-		.stack_id = report_fixture_push(
-			kernel, report_fixture_code("/hot.cu", "", 1 + sample->line)),
+		.stack_id = line,
 		.name_id = report_fixture_string(name),
 		.kind = HOST_SAMPLE_KERNEL,
 	};
