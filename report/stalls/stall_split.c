@@ -26,7 +26,8 @@ struct split {
 		*totals;  /* owns; of kernels with samples, because a key may come several times */
 	struct row *rows; /* owns */
 	uint32_t nr_rows;
-	uint64_t ns; /* of all kernels */
+	uint64_t ns;       /* of all kernels */
+	uint64_t least_ns; /* of a part, where there would be too many; else 0 */
 };
 
 /* The parts into which each row of one kernel is divided. */
@@ -245,7 +246,7 @@ static int give_kernel(const struct split *split, const struct row *rows, uint32
 	const bool has_time = weights[2] > 0;
 	if (!has_time)
 		weights[2] = nr_rows;
-	const stall_sum least_ns = (stall_sum)(split->ns / STALL_PARTS_MAX) * nr_paths;
+	const stall_sum least_ns = (stall_sum)split->least_ns * nr_paths;
 
 	make_pieces(pieces, kernel,
 		    nr_own(kernel, ns, least_ns > UINT64_MAX ? UINT64_MAX : (uint64_t)least_ns));
@@ -259,6 +260,36 @@ static int give_kernel(const struct split *split, const struct row *rows, uint32
 
 /* ---- all kernels */
 
+/* Returns the index behind a kernel's rows, which begin at first. */
+static uint32_t end_of(const struct split *split, const struct stall_kernel *kernel, uint32_t first)
+{
+	while (first < split->nr_rows && split->rows[first].kernel == kernel)
+		first++;
+	return first;
+}
+
+/* Finds how much time a part has to have. */
+static int find_least(struct split *split)
+{
+	uint64_t nr_parts = 0;
+	uint32_t first = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < split->kernels.nr_kernels && !error; i++) {
+		const struct stall_kernel *kernel = &split->kernels.kernels[i];
+		const uint32_t end = end_of(split, kernel, first);
+		const uint64_t own =
+			kernel->nr_places < STALL_PLACES_MAX ? kernel->nr_places : STALL_PLACES_MAX;
+		uint32_t nr_paths;
+
+		error = count_paths(split->rows + first, end - first, &nr_paths);
+		nr_parts += own * nr_paths;
+		first = end;
+	}
+	split->least_ns = nr_parts > STALL_PARTS_MAX ? split->ns / STALL_PARTS_MAX : 0;
+	return error;
+}
+
 static int give_all(const struct split *split)
 {
 	struct pieces *pieces = malloc(sizeof(*pieces));
@@ -267,10 +298,8 @@ static int give_all(const struct split *split)
 
 	for (uint32_t i = 0; i < split->kernels.nr_kernels && !error; i++) {
 		const struct stall_kernel *kernel = &split->kernels.kernels[i];
-		uint32_t end = first;
+		const uint32_t end = end_of(split, kernel, first);
 
-		while (end < split->nr_rows && split->rows[end].kernel == kernel)
-			end++;
 		error = end > first ? give_kernel(split, split->rows + first, end - first, pieces)
 				    : give_without_record(split, kernel, pieces);
 		first = end;
@@ -290,6 +319,8 @@ int stall_split_each(const struct profile *profile, stall_split_path *path, stal
 		error = split.totals ? profile_each_total(profile, take_total, &split) : -ENOMEM;
 		if (!error)
 			error = make_rows(&split);
+		if (!error)
+			error = find_least(&split);
 		if (!error)
 			error = give_all(&split);
 	}

@@ -12,7 +12,7 @@
 
 /* Of a kernel under one path: places times reasons that have parts of their own. */
 #define STALL_PLACES_MAX 512u
-/* Of a profile, together: what has a smaller share of all time has no part of its own. */
+/* Of a profile, together. If there were more, what has a smaller share of all time has no part of its own. */
 #define STALL_PARTS_MAX 16384u
 /* Of the other places of a kernel; beyond these one part has the rest. */
 #define STALL_REASONS_MAX 64u

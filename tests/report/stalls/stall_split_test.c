@@ -326,17 +326,35 @@ static void reasons_beyond_the_bound_are_one(void **state)
 	free(text);
 }
 
-/* A short kernel beside a long one has no part for each of its places. */
-static void parts_without_weight_are_one(void **state)
+/* Beside many others a short kernel has no part for each of its places. */
+static void where_parts_are_too_many_those_without_weight_are_one(void **state)
 {
+	const uint32_t processes[PROCESSES] = {report_fixture.process_id};
+	const uint32_t nr_kernels = STALL_PARTS_MAX / STALL_PLACES_MAX;
+	char name[NAME_SIZE];
+
 	(void)state;
 	report_fixture_add_kernel(launch_of(0), "kernel0", 1000);
-	report_fixture_add_kernel(launch_of(0), "kernel1", 1000000000000ull);
 	add_samples(5, 2, 10);
+	for (uint32_t i = 1; i <= nr_kernels; i++) {
+		report_fixture_add_kernel(launch_of(0), kernel_name(i, name), 1000000000000ull);
+		for (uint32_t j = 0; j < STALL_PLACES_MAX && i < nr_kernels; j++)
+			tell_sample(&(struct sample){.kernel = i, .line = j, .count = 10 + j},
+				    processes);
+	}
 	char *text = folded(&(struct folded_options){.unit = FOLDED_NS});
-	assert_int_equal(lines_with(text, ";hot.cu:"), 0);
-	assert_int_equal(lines_with(text, ";[other instructions];[stall]reason"), 2);
-	assert_int_equal(sum_of(text, "t.py:main:3;t.py:step0:8;[GPU0_Kernel]kernel0"), 1000);
+	assert_int_equal(lines_with(text, "kernel0;hot.cu:"), 10);
+	assert_int_equal(lines_with(text, ";[other instructions]"), 0);
+	free(text);
+	for (uint32_t j = 0; j < STALL_PLACES_MAX; j++)
+		tell_sample(&(struct sample){.kernel = nr_kernels, .line = j, .count = 10 + j},
+			    processes);
+	text = folded(&(struct folded_options){.unit = FOLDED_NS});
+	assert_int_equal(lines_with(text, "kernel0;hot.cu:"), 0);
+	assert_int_equal(lines_with(text, "kernel0;[other instructions];[stall]reason"), 2);
+	assert_in_range(lines_with(text, ";hot.cu:"), 1, STALL_PARTS_MAX);
+	assert_int_equal(sum_of(text, "t.py:main:3;t.py:step0:8;[GPU0_Kernel]kernel0;"), 1000);
+	assert_int_equal(sum_of(text, ""), 1000 + nr_kernels * 1000000000000ull);
 	free(text);
 }
 
@@ -387,7 +405,7 @@ int main(void)
 		TEST(one_sample_takes_a_very_long_kernel_whole),
 		TEST(places_beyond_the_bound_are_one_for_each_reason),
 		TEST(reasons_beyond_the_bound_are_one),
-		TEST(parts_without_weight_are_one),
+		TEST(where_parts_are_too_many_those_without_weight_are_one),
 		TEST(sums_that_no_profile_has_do_not_wrap),
 		TEST(the_account_tells_what_is_missing),
 	};
