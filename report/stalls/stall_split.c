@@ -133,13 +133,14 @@ static int count_paths(const struct row *rows, uint32_t nr_rows, uint32_t *nr_pa
 
 /* ---- one kernel */
 
-/* The most frequent places that have at least least_ns of the kernel's time have parts of their own. */
+/* The most frequent places, and those that have at least least_ns of the kernel's time, have parts of their own. */
 static uint32_t nr_own(const struct stall_kernel *kernel, uint64_t ns, uint64_t least_ns)
 {
 	uint32_t nr = 0;
 
 	while (nr < kernel->nr_places && nr < STALL_PLACES_MAX &&
-	       stall_share(ns, kernel->places[nr].count, kernel->count) >= least_ns)
+	       (nr < STALL_PLACES_LEAST ||
+		stall_share(ns, kernel->places[nr].count, kernel->count) >= least_ns))
 		nr++;
 	/* One place more takes no more room than its sum would. */
 	return nr + 1 == kernel->nr_places && nr < STALL_PLACES_MAX ? nr + 1 : nr;

@@ -14,6 +14,8 @@
 #define STALL_PLACES_MAX 512u
 /* Of a profile, together. If there were more, what has a smaller share of all time has no part of its own. */
 #define STALL_PARTS_MAX 16384u
+/* Of a kernel: the most frequent of these have parts of their own in any case. */
+#define STALL_PLACES_LEAST 4u
 /* Of the other places of a kernel; beyond these one part has the rest. */
 #define STALL_REASONS_MAX 64u
 
