@@ -210,7 +210,7 @@ static void begin(struct context *context)
 
 	if (!cuda)
 		return;
-	if (speed.compute_major && speed.compute_major < FIRST_BLACKWELL)
+	if (speed.clock_khz && speed.compute_major && speed.compute_major < FIRST_BLACKWELL)
 		period = sampling_session_period(speed.clock_khz);
 	result = sampling_session_begin(&context->session, self.library, cuda, period);
 	if (result != CUPTI_ABI_SUCCESS) {

@@ -267,7 +267,7 @@ static void *use_contexts(void *argument)
 static void *look_often(void *until)
 {
 	while (!atomic_load((atomic_bool *)until)) {
-		sampling_fixture.later_s++;
+		sampling_fixture.later_s += 2;
 		kernel_sampler_step();
 	}
 	return NULL;
