@@ -19,8 +19,6 @@ enum cupti_sampling_attribute { /* CUpti_PCSamplingConfigurationAttributeType */
 				CUPTI_ABI_SAMPLING_SCRATCH = 3,
 				CUPTI_ABI_SAMPLING_MODE = 5,
 				CUPTI_ABI_SAMPLING_BUFFER = 8,
-				CUPTI_ABI_SAMPLING_SLEEP =
-					9, /* ms between two turns of CUPTI's threads */
 };
 
 #define CUPTI_ABI_SAMPLING_CONTINUOUS                                                              \
@@ -83,7 +81,7 @@ struct cupti_sampling_setting { /* CUpti_PCSamplingConfigurationInfo */
 	int status;
 	union {
 		uint64_t words[3];
-		uint32_t number; /* period, mode, sleep */
+		uint32_t number; /* period, mode */
 		size_t bytes;    /* scratch */
 		struct cupti_samples *buffer;
 		struct {

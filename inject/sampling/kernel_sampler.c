@@ -15,7 +15,7 @@
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define LOOK_NS         2000000000u
+#define LOOK_NS         1000000000u
 #define CALLBACK_WAIT_S 1
 #define LOOKS_AT_ONCE   64u   /* of one context */
 #define ENTRIES         4096u /* of one definition */

@@ -1,5 +1,5 @@
 /* Samples running kernels (--record stalls): which instruction waits, and for what. Each context of the process has a
- * session while a capture window is open. Every two seconds the guest's own thread passes on what CUPTI has, as
+ * session while a capture window is open. Once a second the guest's own thread passes on what CUPTI has, as
  * definitions, and counts it in the ledger:
  *	LEDGER_KERNEL_SAMPLES = passed on + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
  * Where CUPTI refuses, a notice says why, and the rest of the profile goes on. One per process. */

@@ -5,40 +5,53 @@
 
 #include "inject/cupti/cupti_library.h"
 
-#define INSTRUCTIONS 2048u /* of one look; CUPTI tells when there are more */
-#define REASONS_MAX  DEFINITION_STALL_REASONS_MAX
-/* CUPTI's threads hold up launches when they wake. At each 100 ms, as they do by themselves, a launch took 0.3 us
- * more. */
-#define SLEEP_MS      1000u
-#define SCRATCH_BYTES (16u << 20) /* of CUPTI's, for samples that it has decoded */
+#define INSTRUCTIONS      2048u  /* of one look; CUPTI tells when there are more */
+#define LAST_INSTRUCTIONS 16384u /* of a session's end, where CUPTI drops all that finds no room */
+#define REASONS_MAX       DEFINITION_STALL_REASONS_MAX
+#define SCRATCH_BYTES     (16u << 20) /* of CUPTI's, for samples that it has decoded */
 
 /* Reasons come twice, "…" and "…_not_issued": the first counts all samples, the second those of cycles in which nothing
  * was issued. Others, such as "smsp__pcsamp_samples_data_dropped", are no reasons. */
 #define REASON_PREFIX "smsp__pcsamp_warps_issue_stalled_"
 #define REASON_SECOND "_not_issued"
 
-struct batch {
-	struct cupti_samples samples;
-	struct cupti_instruction instructions[INSTRUCTIONS];
-	struct cupti_stall stalls[INSTRUCTIONS][REASONS_MAX];
-};
-
 struct session_memory {
-	struct batch now, last;
+	struct cupti_samples now, last;
 	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
 	uint32_t indexes[REASONS_MAX];
+	struct cupti_instruction now_instructions[INSTRUCTIONS];
+	struct cupti_instruction last_instructions[LAST_INSTRUCTIONS];
+	struct cupti_stall now_stalls[INSTRUCTIONS][REASONS_MAX];
+	struct cupti_stall last_stalls[LAST_INSTRUCTIONS][REASONS_MAX];
 };
 
-static void clear(struct batch *batch)
+static void clear(struct cupti_samples *samples, struct cupti_instruction *instructions,
+		  struct cupti_stall (*stalls)[REASONS_MAX], uint32_t room)
 {
-	batch->samples = (struct cupti_samples){
-		.size = sizeof(batch->samples),
-		.room = INSTRUCTIONS,
-		.instructions = batch->instructions,
-	};
-	for (uint32_t i = 0; i < INSTRUCTIONS; i++)
-		batch->instructions[i] = (struct cupti_instruction){
-			.size = sizeof(batch->instructions[i]), .stalls = batch->stalls[i]};
+	*samples = (struct cupti_samples){
+		.size = sizeof(*samples), .room = room, .instructions = instructions};
+	for (uint32_t i = 0; i < room; i++)
+		instructions[i] = (struct cupti_instruction){.size = sizeof(instructions[i]),
+							     .stalls = stalls[i]};
+}
+
+static struct session_memory *memory_of(const struct sampling_session *session)
+{
+	return (struct session_memory *)session->samples;
+}
+
+static void clear_now(const struct sampling_session *session)
+{
+	struct session_memory *memory = memory_of(session);
+
+	clear(&memory->now, memory->now_instructions, memory->now_stalls, INSTRUCTIONS);
+}
+
+static void clear_last(const struct sampling_session *session)
+{
+	struct session_memory *memory = memory_of(session);
+
+	clear(&memory->last, memory->last_instructions, memory->last_stalls, LAST_INSTRUCTIONS);
 }
 
 static bool make_room(struct sampling_session *session)
@@ -51,8 +64,8 @@ static bool make_room(struct sampling_session *session)
 		      -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
-	session->samples = &memory->now.samples;
-	session->last = &memory->last.samples;
+	session->samples = &memory->now;
+	session->last = &memory->last;
 	session->names = memory->names;
 	session->reasons = memory->indexes;
 	return true;
@@ -69,9 +82,9 @@ static bool is_counted(const char *name)
 
 static int find_reasons(struct sampling_session *session, const struct cupti_library *library)
 {
-	struct session_memory *memory = (struct session_memory *)session->samples;
+	struct session_memory *memory = memory_of(session);
 	/* The batch is not used yet: its memory takes the names in CUPTI's order. */
-	char(*texts)[CUPTI_ABI_STALL_NAME_SIZE] = (void *)memory->now.stalls;
+	char(*texts)[CUPTI_ABI_STALL_NAME_SIZE] = (void *)memory->now_stalls;
 	char *names[REASONS_MAX];
 	uint32_t indexes[REASONS_MAX];
 	size_t count = 0;
@@ -114,7 +127,6 @@ static int configure(struct sampling_session *session, const struct cupti_librar
 		 .reasons = {session->nr_reasons, session->reasons}},
 		{.attribute = CUPTI_ABI_SAMPLING_SCRATCH, .bytes = SCRATCH_BYTES},
 		{.attribute = CUPTI_ABI_SAMPLING_BUFFER, .buffer = session->last},
-		{.attribute = CUPTI_ABI_SAMPLING_SLEEP, .number = SLEEP_MS},
 		{.attribute = CUPTI_ABI_SAMPLING_PERIOD, .number = period},
 	};
 	struct cupti_sampling_settings call = {
@@ -124,7 +136,7 @@ static int configure(struct sampling_session *session, const struct cupti_librar
 		.settings = settings,
 	};
 
-	clear((struct batch *)session->last);
+	clear_last(session);
 	return library->sampling_configure(&call);
 }
 
@@ -162,7 +174,7 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 		.size = sizeof(call), .context = session->context, .samples = session->samples};
 	int result;
 
-	clear((struct batch *)session->samples);
+	clear_now(session);
 	result = library->sampling_get(&call);
 	/* CUPTI may have put some into the other batch, and gives them first. */
 	*more = result == CUPTI_ABI_SUCCESS &&
@@ -173,7 +185,7 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 
 void sampling_session_end(struct sampling_session *session, const struct cupti_library *library)
 {
-	clear((struct batch *)session->last);
+	clear_last(session);
 	disable(session, library);
 }
 
