@@ -171,7 +171,7 @@ struct definition_communicator {
 
 #define DEFINITION_STALL_REASONS_MAX 64u
 
-/* A reason why warps stall, by CUPTI's number: "long scoreboard". */
+/* A reason why warps stall, by a number of the guest's own: "long_scoreboard". */
 struct definition_stall_reason {
 	uint32_t index; /* below DEFINITION_STALL_REASONS_MAX */
 };

@@ -154,20 +154,20 @@ static bool has_functions(void)
 
 static void refuse(struct context *context, int result)
 {
-	const char *why = result == CUPTI_ABI_INSUFFICIENT_PRIVILEGES
-				  ? "it needs CAP_SYS_ADMIN, or the driver's option "
-				    "NVreg_RestrictProfilingToAdminUsers=0"
-			  : result == CUPTI_ABI_NOT_SUPPORTED
-				  ? "this CUPTI or this GPU does not support it"
-			  : result == CUPTI_ABI_OUT_OF_MEMORY
-				  ? "not enough memory"
-				  : "another profiler may hold the GPU's counters, such as DCGM "
-				    "(dcgmi profile --pause)";
+	const char *why =
+		result == CUPTI_ABI_INSUFFICIENT_PRIVILEGES
+			? "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the "
+			  "driver's option NVreg_RestrictProfilingToAdminUsers=0"
+		: result == CUPTI_ABI_NOT_SUPPORTED ? "this CUPTI or this GPU does not support it"
+		: result == CUPTI_ABI_OUT_OF_MEMORY
+			? "not enough memory"
+			: "another process may sample it, or a profiler may hold its counters, "
+			  "such as DCGM (dcgmi profile --pause)";
 
 	context->given_up = true;
 	atomic_store(&self.refused, true);
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, result,
-				 "kernels of GPU %u are not sampled (CUPTI's error %d): %s",
+				 "kernels of CUDA device %u are not sampled (CUPTI's error %d): %s",
 				 context->device_id, result, why);
 }
 
@@ -278,8 +278,9 @@ static bool is_same(const struct cupti_instruction *a, const struct cupti_instru
 		(a->function && b->function && strcmp(a->function, b->function) == 0));
 }
 
-/* Passes on what CUPTI has given, kernel by kernel. CUPTI's sum tells whether all of it is there. */
-static void pass_on(struct context *context, struct cupti_samples *samples)
+/* Passes on what CUPTI has given, kernel by kernel. is_whole: CUPTI gave all that it had in one call, and its sum tells
+ * whether all of it is there. Where several calls are needed, each sum has samples that another call gives. */
+static void pass_on(struct context *context, struct cupti_samples *samples, bool is_whole)
 {
 	struct cupti_instruction *all = samples->instructions;
 	uint64_t known = samples->other + samples->dropped, passed = 0;
@@ -297,7 +298,7 @@ static void pass_on(struct context *context, struct cupti_samples *samples)
 		}
 		send(context, &all[i]);
 	}
-	if (samples->total > known + passed)
+	if (is_whole && samples->total > known + passed)
 		samples->dropped += samples->total - known - passed;
 	if (passed + samples->other)
 		context->nr_full = 0;
@@ -309,7 +310,7 @@ static void pass_on(struct context *context, struct cupti_samples *samples)
 static void finish(struct context *context)
 {
 	sampling_session_end(&context->session, self.library);
-	pass_on(context, context->session.last);
+	pass_on(context, context->session.last, true);
 	context->on = false;
 }
 
@@ -332,7 +333,7 @@ static int look(struct context *context)
 
 	for (uint32_t i = 0; i < LOOKS_AT_ONCE && more && atomic_load(&context->context); i++) {
 		result = sampling_session_look(&context->session, self.library, &more);
-		pass_on(context, context->session.samples);
+		pass_on(context, context->session.samples, i == 0 && !more);
 	}
 	return result;
 }
@@ -394,7 +395,7 @@ static void wait_for_turn(struct context *context)
 	context->taken_said = true;
 	definition_writer_notice(
 		self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
-		"kernels of a further context of GPU %u are not sampled yet: CUPTI "
+		"kernels of a further context of CUDA device %u are not sampled yet: CUPTI "
 		"samples one context of a GPU at a time",
 		context->device_id);
 }

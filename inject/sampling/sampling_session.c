@@ -5,10 +5,10 @@
 
 #include "inject/cupti/cupti_library.h"
 
-#define INSTRUCTIONS      2048u  /* of one look; CUPTI tells when there are more */
-#define LAST_INSTRUCTIONS 16384u /* of a session's end, where CUPTI drops all that finds no room */
-#define REASONS_MAX       DEFINITION_STALL_REASONS_MAX
-#define SCRATCH_BYTES     (16u << 20) /* of CUPTI's, for samples that it has decoded */
+/* Of one look, and of a session's end, where CUPTI drops all that finds no room. Pages are touched as they are used. */
+#define INSTRUCTIONS  16384u
+#define REASONS_MAX   DEFINITION_STALL_REASONS_MAX
+#define SCRATCH_BYTES (16u << 20) /* of CUPTI's, for samples that it has decoded */
 
 /* Reasons come twice, "…" and "…_not_issued": the first counts all samples, the second those of cycles in which nothing
  * was issued. Others, such as "smsp__pcsamp_samples_data_dropped", are no reasons. */
@@ -20,17 +20,17 @@ struct session_memory {
 	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
 	uint32_t indexes[REASONS_MAX];
 	struct cupti_instruction now_instructions[INSTRUCTIONS];
-	struct cupti_instruction last_instructions[LAST_INSTRUCTIONS];
+	struct cupti_instruction last_instructions[INSTRUCTIONS];
 	struct cupti_stall now_stalls[INSTRUCTIONS][REASONS_MAX];
-	struct cupti_stall last_stalls[LAST_INSTRUCTIONS][REASONS_MAX];
+	struct cupti_stall last_stalls[INSTRUCTIONS][REASONS_MAX];
 };
 
 static void clear(struct cupti_samples *samples, struct cupti_instruction *instructions,
-		  struct cupti_stall (*stalls)[REASONS_MAX], uint32_t room)
+		  struct cupti_stall (*stalls)[REASONS_MAX])
 {
 	*samples = (struct cupti_samples){
-		.size = sizeof(*samples), .room = room, .instructions = instructions};
-	for (uint32_t i = 0; i < room; i++)
+		.size = sizeof(*samples), .room = INSTRUCTIONS, .instructions = instructions};
+	for (uint32_t i = 0; i < INSTRUCTIONS; i++)
 		instructions[i] = (struct cupti_instruction){.size = sizeof(instructions[i]),
 							     .stalls = stalls[i]};
 }
@@ -44,14 +44,14 @@ static void clear_now(const struct sampling_session *session)
 {
 	struct session_memory *memory = memory_of(session);
 
-	clear(&memory->now, memory->now_instructions, memory->now_stalls, INSTRUCTIONS);
+	clear(&memory->now, memory->now_instructions, memory->now_stalls);
 }
 
 static void clear_last(const struct sampling_session *session)
 {
 	struct session_memory *memory = memory_of(session);
 
-	clear(&memory->last, memory->last_instructions, memory->last_stalls, LAST_INSTRUCTIONS);
+	clear(&memory->last, memory->last_instructions, memory->last_stalls);
 }
 
 static bool make_room(struct sampling_session *session)

@@ -1,5 +1,5 @@
 /* Samples the kernels of one CUDA context while they run as they would (CUPTI's PC Sampling, continuous mode). The GPU
- * notes every few million cycles which instruction a warp is at, and why it waits. CUPTI's own threads fetch what the
+ * notes every million cycles which instruction a warp is at, and why it waits. CUPTI's own threads fetch what the
  * GPU noted. One context of a GPU at a time can be sampled, over all processes. One thread at a time; in CUPTI's
  * callbacks only where a context is about to be destroyed. Memory comes from mmap(), not malloc().
  *

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "proto/ledger.h"
-#include "proto/model_lines.h"
 #include "report/model/report_groups.h"
+
+#define STALL_NONE "selected" /* no wait: the warp issued its instruction */
 
 /* A leaf of the plane. */
 struct cell {
@@ -22,18 +23,11 @@ static int is_kernel(const char *name)
 	       strncmp(end - 7, "_Kernel", 7) == 0;
 }
 
-static const char *without_mark(const char *reason)
-{
-	const size_t size = strlen(MODEL_LINES_NEAR);
-
-	return strncmp(reason, MODEL_LINES_NEAR, size) == 0 ? reason + size : reason;
-}
-
 static struct cell cell_of(const struct report_tree *tree, const struct report_leaf *leaf)
 {
 	struct cell cell = {
 		.kernel = "",
-		.reason = without_mark(report_groups_activity(tree->strings[leaf->name])),
+		.reason = report_groups_activity(tree->strings[leaf->name]),
 		.line = "",
 		.count = leaf->count,
 		.ns = leaf->ns,
@@ -110,7 +104,7 @@ static void offer(struct stall_part_of *most, const struct stall_row *row, const
 {
 	const struct stall_part_of offered = {text, share(row, part)};
 
-	if (*text && offered.share > most->share)
+	if (offered.share > most->share)
 		*most = offered;
 }
 
@@ -135,8 +129,15 @@ static void find_reasons(struct stall_rows *rows, struct cell *cells, uint32_t n
 	for (uint32_t i = 0; i < nr_cells;) {
 		i = sum_up(cells, nr_cells, i, by_reason, &sum);
 		row += strcmp(row->kernel, sum.kernel) != 0;
-		offer(&row->reason, row, sum.reason, &sum);
+		if (strcmp(sum.reason, STALL_NONE) != 0)
+			offer(&row->reason, row, sum.reason, &sum);
 	}
+}
+
+/* Offsets of kernels that look alike are different places, and the other instructions are no place at all. */
+static bool is_line(const char *text)
+{
+	return *text && strncmp(text, "+0x", 3) != 0 && *text != '[';
 }
 
 static void find_lines(struct stall_rows *rows, struct cell *cells, uint32_t nr_cells)
@@ -148,7 +149,8 @@ static void find_lines(struct stall_rows *rows, struct cell *cells, uint32_t nr_
 	for (uint32_t i = 0; i < nr_cells;) {
 		i = sum_up(cells, nr_cells, i, by_line, &sum);
 		row += strcmp(row->kernel, sum.kernel) != 0;
-		offer(&row->line, row, sum.line, &sum);
+		if (is_line(sum.line))
+			offer(&row->line, row, sum.line, &sum);
 	}
 }
 

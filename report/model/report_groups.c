@@ -7,12 +7,15 @@
 #include "kind_name.h"
 
 #include "proto/ledger.h"
+#include "proto/model_lines.h"
 
 const char *report_groups_activity(const char *name)
 {
 	const char *end = strchr(name, ']');
+	const size_t mark = strlen(MODEL_LINES_NEAR);
 
-	return end ? end + 1 : name;
+	name = end ? end + 1 : name;
+	return strncmp(name, MODEL_LINES_NEAR, mark) == 0 ? name + mark : name;
 }
 
 const char *report_groups_kind(uint32_t kind)

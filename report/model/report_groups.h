@@ -32,7 +32,8 @@ int report_groups_init(struct report_groups *groups, const struct report_tree *t
 		       enum report_group_by by, const struct report_by *split);
 void report_groups_fini(struct report_groups *groups);
 
-/* Returns a leaf's name without the "[GPU0_Kernel]" before it. Borrowed as name is. */
+/* Returns a leaf's name without the "[GPU0_Kernel]" before it, and without the mark of an assumption. Borrowed as name
+ * is. */
 const char *report_groups_activity(const char *name);
 
 /* "kernel", "memcpy", "memset", "graph", "sync", "alloc" (kind_name.h). Static storage. */

@@ -31,7 +31,10 @@ function shortCpp(name) {
 	const [outside] = /operator\(\)|\(lambda/.test(plain) ? [plain] : bracketParts(plain, "(", ")");
 	const parts = bracketParts(outside, "<", ">");
 
-	return parts.map((text, i) => i % 2 ? `<${text.replace(/(\w+::)+/g, "")}>` : text).join("").trim() || plain;
+	// Within kernels "kernels.cu:helper(float, int):9" keeps its line.
+	const line = /\):\d+$/.test(plain) ? plain.slice(plain.lastIndexOf(":")) : "";
+
+	return parts.map((text, i) => i % 2 ? `<${text.replace(/(\w+::)+/g, "")}>` : text).join("").trim() + line || plain;
 }
 
 // CUTLASS starts its kernels in a function whose template has the kernel.

@@ -44,7 +44,7 @@ static void a_second_context_of_a_gpu_waits_for_its_turn(void **state)
 		sampling_fixture_step();
 	sampling_fixture_read();
 	assert_int_equal(sampling_fixture.nr_notices, 1);
-	assert_non_null(strstr(sampling_fixture.notice, "further context of GPU 0"));
+	assert_non_null(strstr(sampling_fixture.notice, "further context of CUDA device 0"));
 	assert_int_equal(sampling_stub.contexts[64].nr_enabled, 0);
 	sampling_stub_wait(0, waiting, 1);
 	sampling_stub.contexts[0].on = true;
@@ -227,20 +227,20 @@ static void a_context_destroyed_in_a_look_waits_for_the_look(void **state)
 /* The look sees at its end that the context is gone, and calls CUPTI for it no more. */
 static void a_context_that_cannot_wait_for_the_look_goes(void **state)
 {
-	static struct stub_instruction waiting[5000];
+	static struct stub_instruction waiting[20000];
 
 	(void)state;
-	for (uint32_t i = 0; i < 5000; i++)
+	for (uint32_t i = 0; i < 20000; i++)
 		waiting[i] = (struct stub_instruction){1, 16 * i, 1, "k", {1, 0, 0}};
 	sampling_fixture_begin(0);
-	sampling_stub_wait(0, waiting, 5000);
+	sampling_stub_wait(0, waiting, 20000);
 	has_destroyer = false;
 	sampling_fixture.real_time_is_over = true;
 	sampling_stub.in_look = destroy_in_look;
 	sampling_fixture_step();
 	assert_int_equal(sampling_stub.contexts[0].nr_looks, 1);
 	assert_int_equal(sampling_stub.contexts[0].nr_disabled, 0);
-	sampling_fixture_ledger(2048, 0, 0);
+	sampling_fixture_ledger(16384, 0, 0);
 	sampling_stub.contexts[0].on = false; /* as CUPTI does with the context */
 	sampling_fixture_begin(0);
 	assert_int_equal(sampling_fixture.nr_notices, 0);
