@@ -10,7 +10,7 @@
 
 /* Writes a line that says whether kernels can be sampled, or why not. may_admin, may_perfmon: what the user has of
  * CAP_SYS_ADMIN and CAP_PERFMON, which the driver takes from version 565 on; version: of the driver, "": not known.
- * parameters: the file above, or a test's. Returns whether they can; also true if that is not known. */
+ * parameters: the file above, or a test's. Returns whether they are known to be. */
 bool sampling_rights_read(const char *parameters, const char *version, bool may_admin,
 			  bool may_perfmon, char *line, size_t size);
 

@@ -21,6 +21,7 @@ struct ring_samples {
 	struct host_sample *samples;                    /* owns */
 	uint32_t nr_samples, max_samples;
 	uint32_t node_budget, text_room;
+	uint64_t nr_code_lost; /* cubins that the ledger has */
 };
 
 struct ring_samples *ring_samples_create(const struct ring_outputs *outputs)
@@ -63,7 +64,7 @@ int ring_samples_reason(struct ring_samples *samples, const struct definition_st
 int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,
 		       const void *bytes, size_t size)
 {
-	enum cubin_state before, after;
+	struct cubin_counts counts;
 	int r;
 
 	if (!samples->outputs->cubins)
@@ -72,13 +73,12 @@ int ring_samples_cubin(struct ring_samples *samples, const struct definition_cub
 		samples->cubins = cubin_table_create(samples->outputs->cubins);
 	if (!samples->cubins)
 		return -ENOMEM;
-	before = cubin_table_state(samples->cubins, head->crc);
 	r = cubin_table_chunk(samples->cubins, head->crc, head->size, head->offset, bytes,
 			      (uint32_t)size);
-	after = cubin_table_state(samples->cubins, head->crc);
-	if (before != after && after == CUBIN_REFUSED)
-		process_ledger_count(samples->outputs->ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_GPU_CODE_LOST, 1);
+	cubin_table_count(samples->cubins, &counts);
+	process_ledger_count(samples->outputs->ledger, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST,
+			     counts.refused + counts.damaged - samples->nr_code_lost);
+	samples->nr_code_lost = counts.refused + counts.damaged;
 	return r == -EINVAL ? r : 0;
 }
 

@@ -24,7 +24,7 @@ struct ring_samples *ring_samples_create(const struct ring_outputs *outputs);
 void ring_samples_destroy(struct ring_samples *samples);
 
 /* Take a definition: head, and size bytes behind it. 0; -EINVAL: no guest writes this; -ENOMEM. A cubin that finds no
- * room is counted (LEDGER_GPU_CODE_LOST). */
+ * room, or is damaged, is counted (LEDGER_GPU_CODE_LOST). */
 int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
 			const char *name, size_t size);
 int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,
