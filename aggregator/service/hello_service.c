@@ -14,6 +14,8 @@
 #include "base/log.h"
 
 #define SESSIONS_MAX 65536u
+#define AWAITED_NS                                                                                 \
+	5000000000u /* an agent that was told to send counts for so long, until it comes */
 
 /* Answers an agent that was started in another's place. The answer names the last message of the other's epoch that
  * will ever count. So all received messages are stored first, and further ones are refused. An unknown epoch has no
@@ -102,30 +104,49 @@ static int greet(struct hello_service *service, struct peer *peer, struct open_p
 	return error;
 }
 
+/* Returns how many agents have lately been told to send their events, and have not come to do so. */
+static uint64_t count_awaited(const struct hello_service *service,
+			      const struct open_profile *profile, const struct peer *asking)
+{
+	const uint64_t now_ns = clock_now_ns();
+	uint32_t nr_peers;
+	const struct peer *peers =
+		peer_table_peers(receiver_peers(service->profiles->receiver), &nr_peers);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		count += &peers[i] != asking && peers[i].profile == profile && !peers[i].session &&
+			 peers[i].awaited_ns && now_ns < peers[i].awaited_ns + AWAITED_NS;
+	return count;
+}
+
 /* Returns whether the node of an agent is to fold its events itself, as it has offered. A known agent sends. */
 static bool is_to_fold(const struct hello_service *service, const struct open_profile *profile,
-		       const struct message_hello *hello)
+		       const struct peer *peer, const struct message_hello *hello)
 {
 	const bool is_behind = profile->slowness.is_on || profile->schedule.failed;
 	uint64_t nr_agents;
 
-	if (!hello->offers || hello->folds || !profile->nodes ||
-	    collection_find_session(profile->collection, hello->epoch))
+	if (!profile->nodes || collection_find_session(profile->collection, hello->epoch))
 		return false;
 	collection_heard(profile->collection, 0, &nr_agents);
+	nr_agents += count_awaited(service, profile, peer);
 	return !raw_budget_has_room(&service->budget, nr_agents, is_behind);
 }
 
-/* Such an agent comes no more, and has no session: its node's link comes in its place. */
-static void welcome_folder(const struct hello_service *service, struct peer *peer,
-			   const struct message_hello *hello, struct message *welcome)
+/* Answers an offer, and makes no session: the answer may come too late, and the node folds then. An agent that is to
+ * send says HELLO again; that of a node that folds comes no more, but its node's link. */
+static void answer_offer(const struct hello_service *service, struct peer *peer,
+			 const struct open_profile *profile, const struct message_hello *hello,
+			 struct message *welcome)
 {
-	if (!peer->session)
+	welcome->welcome.folds = is_to_fold(service, profile, peer, hello);
+	peer->awaited_ns = welcome->welcome.folds ? 0 : clock_now_ns();
+	if (welcome->welcome.folds && !peer->session)
 		peer->profile = NULL;
-	welcome->welcome.folds = true;
 	receiver_send(service->profiles->receiver, peer, welcome);
-	log_debug("node %.*s is to fold its events itself", (int)hello->node.size,
-		  hello->node.data);
+	log_debug("node %.*s is to %s", (int)hello->node.size, hello->node.data,
+		  welcome->welcome.folds ? "fold its events itself" : "send its events");
 }
 
 static int welcome_peer(struct hello_service *service, struct peer *peer,
@@ -214,8 +235,8 @@ int hello_service_answer(struct hello_service *service, struct peer *peer,
 				"this aggregator takes no profiles that nodes fold");
 		return 0;
 	}
-	if (!hello->asks && is_to_fold(service, profile, hello)) {
-		welcome_folder(service, peer, hello, &message);
+	if (hello->offers && !hello->folds && !hello->asks) {
+		answer_offer(service, peer, profile, hello, &message);
 		return 0;
 	}
 	return hello->asks ? answer_question(service, peer, profile, hello, was_tried, &message)

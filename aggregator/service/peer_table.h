@@ -29,8 +29,10 @@ struct peer {
 	uint64_t heard_ns;       /* CLOCK_MONOTONIC, of its last good message */
 	uint64_t ranks_ended_ns; /* as in agent_session.h, if has_said_ranks */
 	bool has_said_ranks;
-	uint64_t clock_ns;  /* time of its last clock result that was kept; 0: none */
-	uint64_t asked_ns;  /* CLOCK_MONOTONIC, of its last question for files; 0: none */
+	uint64_t clock_ns; /* time of its last clock result that was kept; 0: none */
+	uint64_t asked_ns; /* CLOCK_MONOTONIC, of its last question for files; 0: none */
+	/* CLOCK_MONOTONIC, when it was told to send its events, and has not come to do so; 0: it was not, or has */
+	uint64_t awaited_ns;
 	uint64_t acked_seq; /* last acknowledged over this connection */
 	uint32_t round_ms;  /* last told over it (message_ack) */
 	uint64_t serial;    /* of this peer; another one gets the next */

@@ -62,8 +62,6 @@ struct publisher {
 	char error[HELLO_ANSWER_ERROR];
 };
 
-/* ---- connection */
-
 static void begin_hello(struct publisher *publisher)
 {
 	publisher->state = STATE_HELLO;
@@ -133,11 +131,14 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 		publisher->state = STATE_WELCOMED;
 	if (publisher->state == STATE_WELCOMED)
 		return 0; /* the answer to a question, or to a repeated HELLO */
-	if (welcome->folds)
-		publisher_fold(publisher);
+	if (publisher->way == EVENT_WAY_ASKS && !welcome->folds) {
+		publisher->way = EVENT_WAY_SENDS;
+		begin_hello(publisher); /* so far the aggregator has answered, and has no session */
+		return 0;
+	}
+	publisher_fold(publisher);
 	if (publisher->way == EVENT_WAY_FOLDS)
 		return 0;
-	publisher->way = EVENT_WAY_SENDS;
 	publisher->next_seq = acked + 1;
 	publisher->in_flight_bytes = 0;
 	acknowledge(publisher, welcome->durable_seq);
@@ -173,10 +174,8 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 	struct message message;
 	int r = batch_decode(publisher->decoder, frame, size, &message);
 
-	if (r == -ENOMEM)
-		return r;
 	if (r)
-		return 0; /* a newer aggregator may send unknown kinds */
+		return r == -ENOMEM ? r : 0; /* a newer aggregator may send unknown kinds */
 	publisher->heard_ns = publisher->now_ns;
 	publisher->pinged_ns = 0;
 	switch (message.type) {
@@ -186,23 +185,24 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 		return on_refuse(publisher, &message.refuse);
 	case MESSAGE_ACK:
 		if (publisher->state != STATE_WELCOMED)
-			return 0;
+			break;
 		acknowledge(publisher, message.ack.seq);
 		publisher->credit_frames = message.ack.window_frames;
 		publisher->credit_bytes = message.ack.window_bytes;
 		publisher->round_ms = message.ack.round_ms;
-		return 0;
+		break;
 	case MESSAGE_CLOCK:
 		/* now_ns was read before the answer came, and would make the round trip too short. */
 		clock_exchange_answered(&publisher->clocks, &message.clock, clock_now_ns());
-		return 0;
+		break;
 	case MESSAGE_CONTROL:
 		if (!publisher->hello.message.asks)
 			order_inbox_receive(&publisher->orders, &message.control);
-		return 0;
+		break;
 	default:
-		return 0;
+		break;
 	}
+	return 0;
 }
 
 static int receive(struct publisher *publisher)

@@ -105,7 +105,9 @@ struct message_hello {
 	/* It sends PAGES and BYE alone: a node's profile, which the node itself folds. Its versions are those from
 	 * WIRE_VERSION_FOLDS on, so that an aggregator that does not know PAGES refuses it. */
 	bool folds;
-	bool offers; /* an agent that has sent nothing: its node can fold, and WELCOME says whether it is to */
+	/* an agent that has sent nothing: its node can fold, and WELCOME says whether it is to. That WELCOME makes no
+	 * session: an agent that is to send says HELLO again */
+	bool offers;
 };
 
 /* The version of the protocol that follows this HELLO, if the sender speaks it. */

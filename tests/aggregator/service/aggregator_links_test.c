@@ -158,7 +158,9 @@ static void offers_are_taken_when_enough_agents_send(void **state)
 		agents[i] = aggregator_fixture_connect(fixture);
 		assert_false(is_to_fold(agents[i], i, true));
 	}
-	assert_true(is_to_fold(other, 200, true));
+	assert_true(is_to_fold(other, 200, true)); /* the others are awaited */
+	for (uint8_t i = 0; i < RAW_BUDGET_AGENTS; i++)
+		assert_false(is_to_fold(agents[i], i, false));
 	assert_true(is_to_fold(other, 201, true));
 	assert_false(is_to_fold(agents[3], 3, true)); /* it sends already */
 	say_bye(agents[3], 1);

@@ -115,6 +115,14 @@ static void tell_to_fold(struct fixture *fixture)
 	router_fixture_send(fixture->router, &welcome);
 }
 
+/* Answers the offer, and HELLO after that. */
+static void let_send(struct fixture *fixture)
+{
+	router_fixture_welcome(fixture->router, 0, CREDIT, CREDIT_SIZE);
+	assert_false(await(fixture, MESSAGE_HELLO)->hello.offers);
+	router_fixture_welcome(fixture->router, 0, CREDIT, CREDIT_SIZE);
+}
+
 /* Nothing of what waits goes to the aggregator that has told the node to fold. */
 static void expect_all_at_own(struct fixture *fixture, uint64_t last)
 {
@@ -136,9 +144,9 @@ static void a_welcome_that_does_not_fold_settles_that_the_agent_sends(void **sta
 	assert_int_equal(publisher_way(fixture->publisher), EVENT_WAY_ASKS);
 	assert_true(await(fixture, MESSAGE_HELLO)->hello.offers);
 	assert_null(receive(fixture, 20));
-	router_fixture_welcome(fixture->router, 0, CREDIT, CREDIT_SIZE);
-	expect(fixture, 2);
+	let_send(fixture);
 	assert_int_equal(publisher_way(fixture->publisher), EVENT_WAY_SENDS);
+	expect(fixture, 2);
 	publisher_fold(fixture->publisher);
 	assert_int_equal(publisher_way(fixture->publisher), EVENT_WAY_SENDS);
 	assert_true(publisher_connected(fixture->publisher));
@@ -151,7 +159,7 @@ static void a_later_connection_offers_no_more(void **state)
 
 	publish(fixture, 2);
 	await(fixture, MESSAGE_HELLO);
-	router_fixture_welcome(fixture->router, 0, CREDIT, CREDIT_SIZE);
+	let_send(fixture);
 	expect(fixture, 2);
 	router_fixture_refuse(fixture->router, REFUSE_NO_HELLO);
 	assert_false(await(fixture, MESSAGE_HELLO)->hello.offers);
