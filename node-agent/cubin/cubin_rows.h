@@ -19,7 +19,7 @@
 
 struct cubin_targets;
 
-#define CUBIN_ROWS_MAX  (1u << 22) /* rows and ends of sequences of a table: 32 bytes each */
+#define CUBIN_ROWS_MAX  (1u << 20) /* rows and ends of sequences of a table: 32 bytes each */
 #define CUBIN_FILES_MAX (1u << 18) /* of all units of a table */
 
 #define CUBIN_NAME_NONE UINT32_MAX
