@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "aggregator/core/raw_budget.h"
+#include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/service/ack_sender.h"
@@ -173,6 +174,28 @@ static void offers_are_taken_when_enough_agents_send(void **state)
 	test_agent_close(link);
 	test_agent_close(other);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+/* The answer to an offer may come too late: the node folds, and its profile has the epoch that was told to send. */
+static void an_offer_alone_leaves_nothing(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct profile *profile;
+
+	start(fixture);
+	struct test_agent *late = aggregator_fixture_connect(fixture),
+			  *other = aggregator_fixture_connect(fixture);
+	assert_false(is_to_fold(late, 7, true));
+	assert_false(is_to_fold(late, 7, true)); /* it had no answer */
+	assert_false(is_to_fold(other, 8, true));
+	assert_false(is_to_fold(other, 8, false));
+	test_agent_close(late);
+	test_agent_close(other);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_int_equal(profile_load(fixture->path, &profile, NULL), 0);
+	assert_int_equal(profile->collection->nr_sessions, 1);
+	assert_int_equal(profile->collection->sessions[0]->epoch[0], 8);
+	profile_destroy(profile);
 }
 
 static void an_aggregator_that_takes_no_links_takes_no_offers(void **state)
@@ -539,6 +562,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rounds_are_acknowledged_and_lie_in_the_file_at_the_end),
 		TEST(offers_are_taken_when_enough_agents_send),
+		TEST(an_offer_alone_leaves_nothing),
 		TEST(an_aggregator_that_takes_no_links_takes_no_offers),
 		TEST(links_are_told_their_share_of_the_bytes),
 		TEST(a_message_that_comes_again_after_a_reconnect_counts_once),
