@@ -297,6 +297,7 @@ static void pass_on(struct context *context, struct cupti_samples *samples, bool
 				all[k].nr_stalls = 0;
 		}
 		send(context, &all[i]);
+		all[i].nr_stalls = 0;
 	}
 	if (is_whole && samples->total > known + passed)
 		samples->dropped += samples->total - known - passed;

@@ -25,33 +25,23 @@ struct session_memory {
 	struct cupti_stall last_stalls[INSTRUCTIONS][REASONS_MAX];
 };
 
-static void clear(struct cupti_samples *samples, struct cupti_instruction *instructions,
-		  struct cupti_stall (*stalls)[REASONS_MAX])
+/* CUPTI writes into the instructions that it gives, and leaves their sizes and places as they are. */
+static void fill(struct cupti_instruction *instructions, struct cupti_stall (*stalls)[REASONS_MAX])
 {
-	*samples = (struct cupti_samples){
-		.size = sizeof(*samples), .room = INSTRUCTIONS, .instructions = instructions};
 	for (uint32_t i = 0; i < INSTRUCTIONS; i++)
 		instructions[i] = (struct cupti_instruction){.size = sizeof(instructions[i]),
 							     .stalls = stalls[i]};
 }
 
+static void clear(struct cupti_samples *samples, struct cupti_instruction *instructions)
+{
+	*samples = (struct cupti_samples){
+		.size = sizeof(*samples), .room = INSTRUCTIONS, .instructions = instructions};
+}
+
 static struct session_memory *memory_of(const struct sampling_session *session)
 {
 	return (struct session_memory *)session->samples;
-}
-
-static void clear_now(const struct sampling_session *session)
-{
-	struct session_memory *memory = memory_of(session);
-
-	clear(&memory->now, memory->now_instructions, memory->now_stalls);
-}
-
-static void clear_last(const struct sampling_session *session)
-{
-	struct session_memory *memory = memory_of(session);
-
-	clear(&memory->last, memory->last_instructions, memory->last_stalls);
 }
 
 static bool make_room(struct sampling_session *session)
@@ -64,6 +54,8 @@ static bool make_room(struct sampling_session *session)
 		      -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
+	fill(memory->now_instructions, memory->now_stalls);
+	fill(memory->last_instructions, memory->last_stalls);
 	session->samples = &memory->now;
 	session->last = &memory->last;
 	session->names = memory->names;
@@ -136,7 +128,7 @@ static int configure(struct sampling_session *session, const struct cupti_librar
 		.settings = settings,
 	};
 
-	clear_last(session);
+	clear(session->last, memory_of(session)->last_instructions);
 	return library->sampling_configure(&call);
 }
 
@@ -174,7 +166,7 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 		.size = sizeof(call), .context = session->context, .samples = session->samples};
 	int result;
 
-	clear_now(session);
+	clear(session->samples, memory_of(session)->now_instructions);
 	result = library->sampling_get(&call);
 	/* CUPTI may have put some into the other batch, and gives them first. */
 	*more = result == CUPTI_ABI_SUCCESS &&
@@ -185,7 +177,7 @@ int sampling_session_look(struct sampling_session *session, const struct cupti_l
 
 void sampling_session_end(struct sampling_session *session, const struct cupti_library *library)
 {
-	clear_last(session);
+	clear(session->last, memory_of(session)->last_instructions);
 	disable(session, library);
 }
 
