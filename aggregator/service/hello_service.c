@@ -14,8 +14,8 @@
 #include "base/log.h"
 
 #define SESSIONS_MAX 65536u
-#define AWAITED_NS                                                                                 \
-	5000000000u /* an agent that was told to send counts for so long, until it comes */
+/* An agent that was told to send counts for so long, until it comes. */
+#define AWAITED_NS 5000000000u
 
 /* Answers an agent that was started in another's place. The answer names the last message of the other's epoch that
  * will ever count. So all received messages are stored first, and further ones are refused. An unknown epoch has no

@@ -15,18 +15,13 @@ struct sample {
 	struct stall_place place;
 };
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_kernel(const struct stall_kernel *a, const struct stall_kernel *b)
 {
-	int result = order(a->process_id, b->process_id);
+	int result = stall_order_numbers(a->process_id, b->process_id);
 
 	if (!result)
-		result = order(a->device_id, b->device_id);
-	return result ? result : order(a->name_id, b->name_id);
+		result = stall_order_numbers(a->device_id, b->device_id);
+	return result ? result : stall_order_numbers(a->name_id, b->name_id);
 }
 
 static int by_place(const void *a, const void *b, void *context)
@@ -35,7 +30,7 @@ static int by_place(const void *a, const void *b, void *context)
 	int result = by_kernel(&x->of, &y->of);
 
 	if (!result)
-		result = order(y->place.count, x->place.count);
+		result = stall_order_numbers(y->place.count, x->place.count);
 	if (!result)
 		result = stall_order_stacks(context, x->place.stack_id, y->place.stack_id);
 	return result ? result : stall_order_strings(context, x->place.reason, y->place.reason);

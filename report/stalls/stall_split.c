@@ -56,29 +56,24 @@ static int take_total(void *context, const struct fold_row *row)
 	return row->ns ? split->take(split->context, &part) : 0;
 }
 
-static int order(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* By kernel, then by what does not depend on the profile's order. */
 static int by_content(const void *a, const void *b, void *catalog)
 {
 	const struct row *x = a, *y = b;
-	int result = order((uintptr_t)x->kernel, (uintptr_t)y->kernel);
+	int result = stall_order_numbers((uintptr_t)x->kernel, (uintptr_t)y->kernel);
 
 	if (!result)
-		result = order(y->ns, x->ns);
+		result = stall_order_numbers(y->ns, x->ns);
 	if (!result)
-		result = order(y->count, x->count);
+		result = stall_order_numbers(y->count, x->count);
 	if (!result)
-		result = order(x->key.context_id, y->key.context_id);
+		result = stall_order_numbers(x->key.context_id, y->key.context_id);
 	if (!result)
-		result = order(x->key.stream_id, y->key.stream_id);
+		result = stall_order_numbers(x->key.stream_id, y->key.stream_id);
 	if (!result)
-		result = order(x->key.tid, y->key.tid);
+		result = stall_order_numbers(x->key.tid, y->key.tid);
 	if (!result)
-		result = order(x->key.matched, y->key.matched);
+		result = stall_order_numbers(x->key.matched, y->key.matched);
 	if (!result)
 		result = stall_order_stacks(catalog, x->key.stack_id, y->key.stack_id);
 	return result ? result
@@ -112,7 +107,7 @@ static int make_rows(struct split *split)
 
 static int by_path(const void *a, const void *b)
 {
-	return order(*(const uint32_t *)a, *(const uint32_t *)b);
+	return stall_order_numbers(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
 static int count_paths(const struct row *rows, uint32_t nr_rows, uint32_t *nr_paths)
