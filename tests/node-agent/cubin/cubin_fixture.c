@@ -243,3 +243,21 @@ uint8_t *fixture_image(const struct cubin_fixture *fixture, size_t *size)
 	*size = writer.size + sizeof(writer.headers);
 	return writer.bytes;
 }
+
+void fixture_kernel(struct cubin_fixture *fixture, uint32_t symbol, int64_t addend, int32_t line)
+{
+	fixture_address(fixture, symbol, addend);
+	fixture_row(fixture, 0, line - 1);
+	fixture_row(fixture, 16, 1);
+	fixture_end_sequence(fixture, 48);
+}
+
+uint8_t *fixture_small_image(struct cubin_fixture *fixture, size_t *size)
+{
+	memset(fixture, 0, sizeof(*fixture));
+	fixture_symbol_add(fixture, "a", FIXTURE_TEXT_A, 0, 64);
+	fixture_begin(fixture);
+	fixture_kernel(fixture, 0, 0, 10);
+	fixture_end(fixture);
+	return fixture_image(fixture, size);
+}

@@ -59,7 +59,11 @@ void fixture_row(struct cubin_fixture *fixture, uint32_t bytes, int32_t lines);
 void fixture_inline(struct cubin_fixture *fixture, uint64_t caller, uint64_t name);
 void fixture_end_sequence(struct cubin_fixture *fixture, uint32_t bytes);
 
-/* The caller owns the image: free(). */
+/* A kernel of two rows, at 0 and at 16, of 64 bytes. */
+void fixture_kernel(struct cubin_fixture *fixture, uint32_t symbol, int64_t addend, int32_t line);
+
+/* The caller owns the image: free(). The second one is that of a fixture made anew, with kernel "a" from line 10 on. */
 uint8_t *fixture_image(const struct cubin_fixture *fixture, size_t *size);
+uint8_t *fixture_small_image(struct cubin_fixture *fixture, size_t *size);
 
 #endif

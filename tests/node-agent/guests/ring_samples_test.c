@@ -140,47 +140,6 @@ static const struct host_sample *take_all(struct ring_source_fixture *fixture, u
 	return message.samples.samples;
 }
 
-static const char *text_of(struct ring_source_fixture *fixture, uint32_t string_id)
-{
-	static char texts[4][64];
-	static uint32_t turn;
-	const struct message_text *text;
-
-	if (string_id == 0)
-		return "-";
-	text = string_dictionary_texts(fixture->strings, string_id);
-	turn = (turn + 1) % 4;
-	snprintf(texts[turn], sizeof(texts[0]), "%.*s", (int)text->size, text->data);
-	return texts[turn];
-}
-
-/* Frames leaf first, each as file:line:name, or as a name alone. */
-static const char *stack_of(struct ring_source_fixture *fixture, uint32_t node_id)
-{
-	static char stack[512];
-
-	*stack = '\0';
-	while (node_id) {
-		const struct message_node *node = stack_dictionary_nodes(fixture->stacks, node_id);
-		const struct message_frame *frame =
-			stack_dictionary_frames(fixture->stacks, node->frame);
-		const struct message_code *code =
-			stack_dictionary_codes(fixture->stacks, frame->code);
-		size_t used = strlen(stack);
-
-		assert_int_not_equal(code->name, 0);
-		if (code->file)
-			snprintf(stack + used, sizeof(stack) - used, "%s%s:%d:%s",
-				 used ? " < " : "", text_of(fixture, code->file),
-				 (int)frame->offset, text_of(fixture, code->name));
-		else
-			snprintf(stack + used, sizeof(stack) - used, "%s%s", used ? " < " : "",
-				 text_of(fixture, code->name));
-		node_id = node->parent;
-	}
-	return stack;
-}
-
 static uint64_t untrusted(struct ring_source_fixture *fixture)
 {
 	return ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
@@ -213,15 +172,18 @@ static void samples_have_lines_and_inlined_functions(void **state)
 		assert_int_equal(samples[i].command_id, 0);
 	}
 	assert_int_equal(samples[0].duration_ns, 5);
-	assert_string_equal(stack_of(fixture, samples[0].stack_id), "/src/one.cu:10:a < a");
-	assert_string_equal(text_of(fixture, samples[0].name_id), "long scoreboard");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id),
+			    "/src/one.cu:10:a < a");
+	assert_string_equal(ring_source_fixture_text(fixture, samples[0].name_id),
+			    "long scoreboard");
 	assert_int_equal(samples[1].duration_ns, 7);
-	assert_string_equal(stack_of(fixture, samples[1].stack_id),
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[1].stack_id),
 			    "two.h:11:leaf < /src/one.cu:10:a < a");
-	assert_string_equal(text_of(fixture, samples[1].name_id), "barrier");
-	assert_string_equal(stack_of(fixture, samples[2].stack_id), "+0x40 < a");
+	assert_string_equal(ring_source_fixture_text(fixture, samples[1].name_id), "barrier");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[2].stack_id), "+0x40 < a");
 	assert_int_equal(samples[3].duration_ns, UINT32_MAX);
-	assert_string_equal(stack_of(fixture, samples[3].stack_id), "/src/one.cu:50:b < b");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[3].stack_id),
+			    "/src/one.cu:50:b < b");
 	assert_int_equal(untrusted(fixture) + code_lost(fixture), 0);
 	take_all(fixture, 0);
 }
@@ -239,18 +201,20 @@ static void samples_without_known_code_have_offsets(void **state)
 	define_samples(fixture, CRC + 1, 0, "a", entries, 1);
 	define_samples(fixture, CRC, 0, "", entries, 1);
 	const struct host_sample *samples = take_all(fixture, 5);
-	assert_string_equal(stack_of(fixture, samples[0].stack_id), "+0x1a0 < a");
-	assert_string_equal(stack_of(fixture, samples[1].stack_id), "+0xffffffff < a");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id), "+0x1a0 < a");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[1].stack_id),
+			    "+0xffffffff < a");
 	assert_int_equal(samples[2].stack_id, samples[0].stack_id);
 	assert_int_equal(samples[3].stack_id, samples[0].stack_id);
-	assert_string_equal(stack_of(fixture, samples[4].stack_id), "+0x1a0 < <unknown>");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[4].stack_id),
+			    "+0x1a0 < <unknown>");
 	/* nobody has defined the reason */
 	assert_int_equal(samples[0].name_id, 0);
 	free(image);
 	define_reason(fixture, 0, "barrier");
 	define_samples(fixture, CRC, 0, "a", entries, 1);
 	samples = take_all(fixture, 1);
-	assert_string_equal(text_of(fixture, samples[0].name_id), "barrier");
+	assert_string_equal(ring_source_fixture_text(fixture, samples[0].name_id), "barrier");
 	assert_int_equal(untrusted(fixture), 0);
 }
 
@@ -265,7 +229,8 @@ static void an_agent_without_cubins_has_offsets(void **state)
 	ring_source_fixture_open_source(fixture, 0);
 	define_cubin(fixture);
 	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	assert_string_equal(stack_of(fixture, take_all(fixture, 1)->stack_id), "+0x0 < a");
+	assert_string_equal(ring_source_fixture_stack(fixture, take_all(fixture, 1)->stack_id),
+			    "+0x0 < a");
 }
 
 /* ---- hostile rings */
@@ -315,7 +280,7 @@ static void numbers_out_of_range_are_bounded(void **state)
 				       sizeof(head), tail, sizeof(tail)));
 	const struct host_sample *samples = take_all(fixture, 2);
 	assert_int_equal(samples[0].tid, RECORD_DEVICES_MAX - 1);
-	assert_string_equal(stack_of(fixture, samples[0].stack_id), "+0x0 < ab");
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id), "+0x0 < ab");
 	assert_int_equal(samples[1].tid, 5);
 	assert_int_equal(samples[1].time_ns, 1);
 }
@@ -337,7 +302,8 @@ static void a_reason_keeps_its_first_name(void **state)
 	take_all(fixture, 0);
 	assert_int_equal(string_dictionary_count(fixture->strings), strings);
 	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	assert_string_equal(text_of(fixture, take_all(fixture, 1)->name_id), "barrier");
+	assert_string_equal(ring_source_fixture_text(fixture, take_all(fixture, 1)->name_id),
+			    "barrier");
 }
 
 static void cubins_are_bounded_and_their_faults_counted(void **state)
@@ -591,7 +557,8 @@ static void the_next_agent_knows_the_reasons(void **state)
 	fixture->stored_seq = &stored_seq;
 	ring_source_fixture_open_source(fixture, 0);
 	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	assert_string_equal(text_of(fixture, take_all(fixture, 1)->name_id), "long scoreboard");
+	assert_string_equal(ring_source_fixture_text(fixture, take_all(fixture, 1)->name_id),
+			    "long scoreboard");
 }
 
 int main(void)

@@ -217,3 +217,43 @@ void ring_source_fixture_push_record(struct ring_source_fixture *fixture, uint32
 
 	assert_int_equal(record_ring_push_activity(fixture->guest, &record, 1), 1);
 }
+
+const char *ring_source_fixture_text(struct ring_source_fixture *fixture, uint32_t string_id)
+{
+	static char texts[4][64];
+	static uint32_t turn;
+	const struct message_text *text;
+
+	if (string_id == 0)
+		return "-";
+	text = string_dictionary_texts(fixture->strings, string_id);
+	turn = (turn + 1) % 4;
+	snprintf(texts[turn], sizeof(texts[0]), "%.*s", (int)text->size, text->data);
+	return texts[turn];
+}
+
+const char *ring_source_fixture_stack(struct ring_source_fixture *fixture, uint32_t node_id)
+{
+	static char stack[512];
+
+	*stack = '\0';
+	while (node_id) {
+		const struct message_node *node = stack_dictionary_nodes(fixture->stacks, node_id);
+		const struct message_frame *frame =
+			stack_dictionary_frames(fixture->stacks, node->frame);
+		const struct message_code *code =
+			stack_dictionary_codes(fixture->stacks, frame->code);
+		size_t used = strlen(stack);
+
+		assert_int_not_equal(code->name, 0);
+		if (code->file)
+			snprintf(stack + used, sizeof(stack) - used, "%s%s:%d:%s",
+				 used ? " < " : "", ring_source_fixture_text(fixture, code->file),
+				 (int)frame->offset, ring_source_fixture_text(fixture, code->name));
+		else
+			snprintf(stack + used, sizeof(stack) - used, "%s%s", used ? " < " : "",
+				 ring_source_fixture_text(fixture, code->name));
+		node_id = node->parent;
+	}
+	return stack;
+}

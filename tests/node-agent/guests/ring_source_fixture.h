@@ -56,6 +56,11 @@ bool ring_source_fixture_pass(struct ring_source_fixture *fixture);
 uint64_t ring_source_fixture_ledger_count(struct ring_source_fixture *fixture, uint32_t device_id,
 					  enum ledger_reason reason);
 
+/* A string that was entered, "-": none; and the frames of a node, leaf first, each as file:line:name, or as a name alone.
+ * The last four texts and the last stack are kept. */
+const char *ring_source_fixture_text(struct ring_source_fixture *fixture, uint32_t string_id);
+const char *ring_source_fixture_stack(struct ring_source_fixture *fixture, uint32_t node_id);
+
 /* The guest's side. */
 void ring_source_fixture_define_name(struct ring_source_fixture *fixture, uint32_t name_id,
 				     const char *name);
