@@ -215,6 +215,13 @@ static int start_symbolizer(struct agent *agent, const struct agent_options *opt
 	return event_loop_add(agent->loop, &agent->symbolizer_ready);
 }
 
+static int give_task(void *context, uid_t user, struct agent_task *task)
+{
+	struct agent *agent = context;
+
+	return symbolizer_give(agent->symbolizer, user, task);
+}
+
 struct start {
 	struct agent *agent;
 	const struct agent_options *options;
@@ -276,11 +283,10 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->control = calloc(1, sizeof(*agent->control));
 	agent->runs = run_table_create();
 	agent->links = link_reader_create();
-	agent->cubins = cubin_cache_create();
 	agent->telemetry = telemetry_reader_create(TELEMETRY_READER_INTERVAL_MS);
-	if (!agent->links || !agent->cubins || !agent->telemetry || !agent->strings ||
-	    !agent->stacks || !agent->shares || !agent->processes || !agent->control ||
-	    !agent->runs || agent_absence_init(&agent->absence))
+	if (!agent->links || !agent->telemetry || !agent->strings || !agent->stacks ||
+	    !agent->shares || !agent->processes || !agent->control || !agent->runs ||
+	    agent_absence_init(&agent->absence))
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -291,6 +297,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 				  : device_topology_read(&agent->devices);
 	if (r == 0)
 		r = map_nodes(agent);
+	agent->cubins = cubin_cache_create(&(struct cubin_worker){give_task, agent});
+	if (!agent->cubins)
+		return -ENOMEM;
 	struct start threads = {agent, options, error};
 	if (r == 0)
 		r = options->rights ? capability_set_call(options->rights, start_threads, &threads)

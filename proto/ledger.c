@@ -177,7 +177,7 @@ static const struct {
 	[LEDGER_KERNEL_SAMPLE_LOST] = {"kernel_sample_lost", "samples of running kernels lost",
 				       LEDGER_LOST},
 	[LEDGER_GPU_CODE_LOST] = {"gpu_code_lost",
-				  "modules of GPU code without source lines: no room, or damaged",
+				  "modules of GPU code without source lines: no room or time, or damaged",
 				  LEDGER_NOTED},
 };
 

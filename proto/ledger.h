@@ -128,7 +128,7 @@ enum ledger_reason {
 	LEDGER_KERNEL_SAMPLE_OTHER = 71, /* of these, samples of kernels that are not the program's */
 	/* of these, samples lost: by the GPU, by CUPTI, or without room on their way to the agent */
 	LEDGER_KERNEL_SAMPLE_LOST = 72,
-	LEDGER_GPU_CODE_LOST = 73, /* modules of GPU code without their source lines: no room, or damaged */
+	LEDGER_GPU_CODE_LOST = 73, /* modules of GPU code without their source lines: no room or time, or damaged */
 	LEDGER_REASONS,
 };
 

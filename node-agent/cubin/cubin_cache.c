@@ -1,6 +1,8 @@
 #include "cubin_cache.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -15,26 +17,55 @@ struct entry {
 };
 
 struct cubin_cache {
+	struct cubin_worker worker;
+	pthread_mutex_t lock; /* of all below; no table is made under it */
+	uint32_t holders;
 	struct entry *entries; /* owns; by id - 1 */
 	uint32_t nr_entries, room;
 	uint32_t free, count;
 	struct hash_index index;
 };
 
-struct cubin_cache *cubin_cache_create(void)
+struct cubin_cache *cubin_cache_create(const struct cubin_worker *worker)
 {
-	return calloc(1, sizeof(struct cubin_cache));
+	struct cubin_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	if (worker)
+		cache->worker = *worker;
+	pthread_mutex_init(&cache->lock, NULL);
+	cache->holders = 1;
+	return cache;
+}
+
+void cubin_cache_hold(struct cubin_cache *cache)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->holders++;
+	pthread_mutex_unlock(&cache->lock);
 }
 
 void cubin_cache_destroy(struct cubin_cache *cache)
 {
 	if (!cache)
 		return;
+	pthread_mutex_lock(&cache->lock);
+	bool is_last = --cache->holders == 0;
+	pthread_mutex_unlock(&cache->lock);
+	if (!is_last)
+		return;
 	for (uint32_t i = 0; i < cache->nr_entries; i++)
 		cubin_lines_destroy(cache->entries[i].lines);
 	free(cache->entries);
 	hash_index_fini(&cache->index);
+	pthread_mutex_destroy(&cache->lock);
 	free(cache);
+}
+
+const struct cubin_worker *cubin_cache_worker(const struct cubin_cache *cache)
+{
+	return cache->worker.give ? &cache->worker : NULL;
 }
 
 static bool is_same(const void *context, uint32_t id, const void *key)
@@ -83,42 +114,70 @@ static int add(struct cubin_cache *cache, struct entry *made, uint32_t *id)
 	return 0;
 }
 
+/* Needs the lock. Returns 0 if there is no such table. */
+static uint32_t use(struct cubin_cache *cache, const struct entry *wanted)
+{
+	uint32_t id =
+		hash_index_find(&cache->index, (uint32_t)wanted->digest, is_same, cache, wanted);
+
+	if (id)
+		cache->entries[id - 1].users++;
+	return id;
+}
+
 int cubin_cache_get(struct cubin_cache *cache, const void *image, size_t size, uint32_t *id)
 {
 	struct entry wanted = {
 		.digest = hash_index_digest(0, image, size), .size = size, .users = 1};
+	int error = 0;
 
-	*id = hash_index_find(&cache->index, (uint32_t)wanted.digest, is_same, cache, &wanted);
-	if (*id) {
-		cache->entries[*id - 1].users++;
+	pthread_mutex_lock(&cache->lock);
+	*id = use(cache, &wanted);
+	pthread_mutex_unlock(&cache->lock);
+	if (*id)
 		return 0;
-	}
-	int error = cubin_lines_create(image, size, &wanted.lines);
-	if (!error)
-		error = add(cache, &wanted, id);
+	error = cubin_lines_create(image, size, &wanted.lines);
 	if (error)
+		return error;
+	pthread_mutex_lock(&cache->lock);
+	*id = use(cache, &wanted); /* another thread may have made it meanwhile */
+	bool is_kept = !*id;
+	if (is_kept)
+		error = add(cache, &wanted, id);
+	pthread_mutex_unlock(&cache->lock);
+	if (!is_kept || error)
 		cubin_lines_destroy(wanted.lines);
 	return error;
 }
 
 void cubin_cache_put(struct cubin_cache *cache, uint32_t id)
 {
+	struct cubin_lines *lines = NULL;
+
+	pthread_mutex_lock(&cache->lock);
 	struct entry *entry = &cache->entries[id - 1];
-
-	if (--entry->users)
-		return;
-	hash_index_replace(&cache->index, (uint32_t)entry->digest, id, 0);
-	cubin_lines_destroy(entry->lines);
-	free_entry(cache, id);
-	cache->count--;
+	if (--entry->users == 0) {
+		lines = entry->lines;
+		hash_index_replace(&cache->index, (uint32_t)entry->digest, id, 0);
+		free_entry(cache, id);
+		cache->count--;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	cubin_lines_destroy(lines);
 }
 
-const struct cubin_lines *cubin_cache_lines(const struct cubin_cache *cache, uint32_t id)
+const struct cubin_lines *cubin_cache_lines(struct cubin_cache *cache, uint32_t id)
 {
-	return cache->entries[id - 1].lines;
+	pthread_mutex_lock(&cache->lock);
+	const struct cubin_lines *lines = cache->entries[id - 1].lines;
+	pthread_mutex_unlock(&cache->lock);
+	return lines;
 }
 
-uint32_t cubin_cache_count(const struct cubin_cache *cache)
+uint32_t cubin_cache_count(struct cubin_cache *cache)
 {
-	return cache->count;
+	pthread_mutex_lock(&cache->lock);
+	uint32_t count = cache->count;
+	pthread_mutex_unlock(&cache->lock);
+	return count;
 }

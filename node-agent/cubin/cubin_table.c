@@ -8,31 +8,38 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "cubin_cache.h"
+#include "cubin_task.h"
 
 struct cubin {
 	uint64_t crc;
-	uint32_t size, missing; /* bytes */
-	uint8_t *bytes;         /* owns; while it is partial */
-	uint64_t *has;          /* owns; a bit for each byte that has come */
-	uint32_t lines;         /* id in the cache; 0: none */
+	uint32_t size, missing;  /* bytes */
+	uint8_t *bytes;          /* owns; while it is partial */
+	uint64_t *has;           /* owns; a bit for each byte that has come */
+	struct cubin_task *task; /* owns; while it waits */
+	uint32_t next_waiting;   /* id of the one that began to wait after it; 0: none */
+	uint32_t lines;          /* id in the cache; 0: none */
 	enum cubin_state state;
 };
 
 struct cubin_table {
 	struct cubin_cache *cache;
-	struct cubin *cubins; /* owns; by id - 1 */
+	uid_t user;
+	uint32_t first_waiting, last_waiting; /* ids; 0: none */
+	struct cubin *cubins;                 /* owns; by id - 1 */
 	uint32_t nr_cubins, room;
 	struct hash_index index;
 	uint64_t held; /* bytes */
 	struct cubin_counts counts;
 };
 
-struct cubin_table *cubin_table_create(struct cubin_cache *cache)
+struct cubin_table *cubin_table_create(struct cubin_cache *cache, uid_t user)
 {
 	struct cubin_table *table = calloc(1, sizeof(*table));
 
-	if (table)
-		table->cache = cache;
+	if (!table)
+		return NULL;
+	table->cache = cache;
+	table->user = user;
 	return table;
 }
 
@@ -45,6 +52,8 @@ void cubin_table_destroy(struct cubin_table *table)
 
 		free(cubin->bytes);
 		free(cubin->has);
+		if (cubin->task)
+			cubin_task_leave(cubin->task);
 		if (cubin->lines)
 			cubin_cache_put(table->cache, cubin->lines);
 	}
@@ -64,6 +73,8 @@ static uint64_t *count_of(struct cubin_table *table, enum cubin_state state)
 		return &table->counts.with_lines;
 	case CUBIN_WITHOUT_LINES:
 		return &table->counts.without_lines;
+	case CUBIN_WAITING:
+		return &table->counts.waiting;
 	case CUBIN_DAMAGED:
 		return &table->counts.damaged;
 	default:
@@ -73,8 +84,8 @@ static uint64_t *count_of(struct cubin_table *table, enum cubin_state state)
 
 static void set_state(struct cubin_table *table, struct cubin *cubin, enum cubin_state state)
 {
-	if (cubin->state == CUBIN_PARTIAL)
-		table->counts.partial--;
+	if (cubin->state == CUBIN_PARTIAL || cubin->state == CUBIN_WAITING)
+		--*count_of(table, cubin->state);
 	cubin->state = state;
 	++*count_of(table, state);
 }
@@ -170,18 +181,28 @@ static uint32_t mark(uint64_t *has, uint32_t offset, uint32_t nr_bytes)
 	return nr_new;
 }
 
-/* All bytes have come. */
-static int finish(struct cubin_table *table, struct cubin *cubin)
-{
-	int error = cubin_cache_get(table->cache, cubin->bytes, cubin->size, &cubin->lines);
+/* ---- tables */
 
-	drop_bytes(table, cubin);
-	if (error == -EBADMSG) {
-		set_state(table, cubin, CUBIN_DAMAGED);
-		return 0;
-	}
-	if (error == -ENODATA) {
-		set_state(table, cubin, CUBIN_WITHOUT_LINES);
+static void append(struct cubin_table *table, struct cubin *cubin)
+{
+	uint32_t id = (uint32_t)(cubin - table->cubins) + 1;
+
+	if (table->last_waiting)
+		table->cubins[table->last_waiting - 1].next_waiting = id;
+	else
+		table->first_waiting = id;
+	table->last_waiting = id;
+}
+
+/* Takes the table of a task that is done. */
+static int settle(struct cubin_table *table, struct cubin *cubin)
+{
+	int error = cubin_task_end(cubin->task, &cubin->lines);
+
+	cubin->task = NULL;
+	table->held -= cubin->size;
+	if (error == -EBADMSG || error == -ENODATA) {
+		set_state(table, cubin, error == -EBADMSG ? CUBIN_DAMAGED : CUBIN_WITHOUT_LINES);
 		return 0;
 	}
 	uint64_t size = error ? 0 : cubin_lines_size(cubin_cache_lines(table->cache, cubin->lines));
@@ -195,6 +216,57 @@ static int finish(struct cubin_table *table, struct cubin *cubin)
 	cubin->lines = 0;
 	set_state(table, cubin, CUBIN_REFUSED);
 	return error ? error : -EFBIG;
+}
+
+/* All bytes have come. They are counted until the task is done. */
+static int finish(struct cubin_table *table, struct cubin *cubin)
+{
+	uint8_t *bytes = cubin->bytes;
+
+	table->held -= size_of_has(cubin);
+	free(cubin->has);
+	cubin->has = NULL;
+	cubin->bytes = NULL;
+	int error = cubin_task_begin(table->cache, table->user, bytes, cubin->size, &cubin->task);
+	if (error) {
+		table->held -= cubin->size;
+		set_state(table, cubin, CUBIN_REFUSED);
+		return error;
+	}
+	if (cubin_task_is_done(cubin->task))
+		return settle(table, cubin);
+	set_state(table, cubin, CUBIN_WAITING);
+	append(table, cubin);
+	return 0;
+}
+
+void cubin_table_step(struct cubin_table *table)
+{
+	uint32_t id = table->first_waiting;
+
+	table->first_waiting = table->last_waiting = 0;
+	while (id) {
+		struct cubin *cubin = &table->cubins[id - 1];
+
+		id = cubin->next_waiting;
+		cubin->next_waiting = 0;
+		if (cubin->task && cubin_task_is_done(cubin->task))
+			settle(table, cubin);
+		else if (cubin->task)
+			append(table, cubin);
+	}
+}
+
+void cubin_table_give_up(struct cubin_table *table, uint64_t crc)
+{
+	struct cubin *cubin = find_cubin(table, crc);
+
+	if (!cubin || !cubin->task)
+		return;
+	cubin_task_leave(cubin->task);
+	cubin->task = NULL;
+	table->held -= cubin->size;
+	set_state(table, cubin, CUBIN_REFUSED);
 }
 
 int cubin_table_chunk(struct cubin_table *table, uint64_t crc, uint32_t size, uint32_t offset,

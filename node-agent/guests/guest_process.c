@@ -528,7 +528,7 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 	process->in_pass = false;
 	if (process->finished && !process->watched)
 		process->ending = true;
-	if (process->last_pass)
+	if (process->last_pass && !ring_source_waits_for_lines(process->source, now_ns))
 		return send_end(process, now_ns);
 	r = send_ledger(process, now_ns);
 	return r == 0 && ring_source_delays(process->source) ? 4 : r;

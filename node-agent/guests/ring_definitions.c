@@ -16,7 +16,7 @@ int ring_definitions_init(struct ring_definitions *definitions, const struct rin
 		.modules = module_table_create(ring_outputs_modules(outputs), pid, user,
 					       user == geteuid()),
 		.collectives = ring_collectives_create(outputs->ledger),
-		.samples = ring_samples_create(outputs),
+		.samples = ring_samples_create(outputs, user),
 	};
 	return definitions->modules && definitions->collectives && definitions->samples ? 0
 											: -ENOMEM;

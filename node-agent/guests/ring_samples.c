@@ -14,23 +14,36 @@
 #define OFFSET_TEXT_MAX 32u
 #define NAMELESS        "<unknown>"
 
+/* A definition whose cubin waits for its line table. */
+struct waiting {
+	struct waiting *next;
+	struct definition_kernel_samples head;
+	uint32_t size;     /* bytes of all: those of this, of the entries, and of the name */
+	uint8_t entries[]; /* and the kernel's name, with a NUL */
+};
+
 struct ring_samples {
 	const struct ring_outputs *outputs; /* borrowed */
-	struct cubin_table *cubins;         /* owns; NULL: until the first cubin comes */
+	uid_t user;
+	struct cubin_table *cubins; /* owns; NULL: until the first cubin comes */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX]; /* string ids */
 	struct host_sample *samples;                    /* owns */
 	uint32_t nr_samples, max_samples;
 	uint32_t node_budget, text_room;
-	uint64_t nr_code_lost; /* cubins that the ledger has */
+	uint64_t nr_code_lost;        /* cubins that the ledger has */
+	struct waiting *first, **end; /* owns; the oldest, and where the next one goes */
+	uint32_t waiting_bytes;
 };
 
-struct ring_samples *ring_samples_create(const struct ring_outputs *outputs)
+struct ring_samples *ring_samples_create(const struct ring_outputs *outputs, uid_t user)
 {
 	struct ring_samples *samples = calloc(1, sizeof(*samples));
 
 	if (!samples)
 		return NULL;
 	samples->outputs = outputs;
+	samples->user = user;
+	samples->end = &samples->first;
 	samples->node_budget = RING_SAMPLES_NODES_MAX;
 	samples->text_room = RING_SAMPLES_TEXT_MAX;
 	return samples;
@@ -40,6 +53,12 @@ void ring_samples_destroy(struct ring_samples *samples)
 {
 	if (!samples)
 		return;
+	while (samples->first) {
+		struct waiting *waiting = samples->first;
+
+		samples->first = waiting->next;
+		free(waiting);
+	}
 	cubin_table_destroy(samples->cubins);
 	free(samples->samples);
 	free(samples);
@@ -61,24 +80,30 @@ int ring_samples_reason(struct ring_samples *samples, const struct definition_st
 					&samples->reasons[head->index]);
 }
 
+static void count_lost_code(struct ring_samples *samples)
+{
+	struct cubin_counts counts;
+
+	cubin_table_count(samples->cubins, &counts);
+	process_ledger_count(samples->outputs->ledger, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST,
+			     counts.refused + counts.damaged - samples->nr_code_lost);
+	samples->nr_code_lost = counts.refused + counts.damaged;
+}
+
 int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,
 		       const void *bytes, size_t size)
 {
-	struct cubin_counts counts;
 	int r;
 
 	if (!samples->outputs->cubins)
 		return 0;
 	if (!samples->cubins)
-		samples->cubins = cubin_table_create(samples->outputs->cubins);
+		samples->cubins = cubin_table_create(samples->outputs->cubins, samples->user);
 	if (!samples->cubins)
 		return -ENOMEM;
 	r = cubin_table_chunk(samples->cubins, head->crc, head->size, head->offset, bytes,
 			      (uint32_t)size);
-	cubin_table_count(samples->cubins, &counts);
-	process_ledger_count(samples->outputs->ledger, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST,
-			     counts.refused + counts.damaged - samples->nr_code_lost);
-	samples->nr_code_lost = counts.refused + counts.damaged;
+	count_lost_code(samples);
 	return r == -EINVAL ? r : 0;
 }
 
@@ -171,31 +196,129 @@ static int add(struct ring_samples *samples, const struct definition_kernel_samp
 	return r;
 }
 
+/* Adds the samples of a definition that makes sense. */
+static int add_all(struct ring_samples *samples, const struct definition_kernel_samples *head,
+		   const uint8_t *entries, const char *kernel)
+{
+	struct definition_kernel_sample entry;
+	int r = 0;
+
+	if (array_reserve(&samples->samples, &samples->max_samples,
+			  samples->nr_samples + head->nr_entries, sizeof(*samples->samples)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
+		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
+		r = add(samples, head, kernel, &entry);
+	}
+	return r;
+}
+
+/* ---- samples that wait for lines */
+
+static bool is_waiting(const struct ring_samples *samples, uint64_t crc)
+{
+	return samples->cubins && cubin_table_state(samples->cubins, crc) == CUBIN_WAITING;
+}
+
+static void append(struct ring_samples *samples, struct waiting *waiting)
+{
+	*samples->end = waiting;
+	samples->end = &waiting->next;
+	samples->waiting_bytes += waiting->size;
+}
+
+/* The definition becomes samples in its time. */
+static int pass(struct ring_samples *samples, struct waiting *waiting)
+{
+	const size_t size = waiting->head.nr_entries * sizeof(struct definition_kernel_sample);
+	int r = 0;
+
+	if (is_waiting(samples, waiting->head.cubin_crc)) {
+		if (waiting->size <= RING_SAMPLES_WAITING - samples->waiting_bytes) {
+			append(samples, waiting);
+			return 0;
+		}
+		cubin_table_give_up(samples->cubins, waiting->head.cubin_crc);
+		count_lost_code(samples);
+	}
+	r = add_all(samples, &waiting->head, waiting->entries,
+		    (const char *)waiting->entries + size);
+	free(waiting);
+	return r;
+}
+
+int ring_samples_step(struct ring_samples *samples)
+{
+	struct waiting *all = samples->first, *next;
+	int r = 0;
+
+	if (!samples->cubins)
+		return 0;
+	cubin_table_step(samples->cubins);
+	count_lost_code(samples);
+	samples->first = NULL;
+	samples->end = &samples->first;
+	samples->waiting_bytes = 0;
+	for (; all; all = next) {
+		next = all->next;
+		all->next = NULL;
+		if (r || ring_samples_is_full(samples))
+			append(samples, all);
+		else
+			r = pass(samples, all);
+	}
+	return r;
+}
+
+bool ring_samples_wait_for_lines(const struct ring_samples *samples)
+{
+	return samples->first;
+}
+
+void ring_samples_give_up(struct ring_samples *samples)
+{
+	for (const struct waiting *waiting = samples->first; waiting; waiting = waiting->next)
+		cubin_table_give_up(samples->cubins, waiting->head.cubin_crc);
+}
+
+/* Returns how many entries make sense, up to the first that does not. */
+static uint32_t count_good(const uint8_t *entries, uint32_t nr_entries)
+{
+	struct definition_kernel_sample entry;
+
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
+		if (entry.reason >= DEFINITION_STALL_REASONS_MAX || entry.count == 0)
+			return i;
+	}
+	return nr_entries;
+}
+
 int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
 		     const void *entries, size_t size)
 {
 	const size_t entry_size = sizeof(struct definition_kernel_sample);
-	struct definition_kernel_sample entry;
-	int r = 0;
 
 	if (head->nr_entries > size / entry_size)
 		return -EINVAL;
-	size_t name_size = size - head->nr_entries * entry_size;
-	if (array_reserve(&samples->samples, &samples->max_samples,
-			  samples->nr_samples + head->nr_entries, sizeof(*samples->samples)))
-		return -ENOMEM;
-	char *kernel = strndup((const char *)entries + head->nr_entries * entry_size, name_size);
-	if (!kernel)
-		return -ENOMEM;
-	const char *name = *kernel ? kernel : NAMELESS;
-	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
-		memcpy(&entry, (const uint8_t *)entries + i * entry_size, sizeof(entry));
-		r = entry.reason >= DEFINITION_STALL_REASONS_MAX || entry.count == 0
-			    ? -EINVAL
-			    : add(samples, head, name, &entry);
+	const char *kernel = (const char *)entries + head->nr_entries * entry_size;
+	size_t name_size = strnlen(kernel, size - head->nr_entries * entry_size);
+	if (name_size == 0) {
+		kernel = NAMELESS;
+		name_size = strlen(NAMELESS);
 	}
-	free(kernel);
-	return r;
+	const uint32_t nr_good = count_good(entries, head->nr_entries);
+	const size_t room = sizeof(struct waiting) + nr_good * entry_size + name_size + 1;
+	struct waiting *made = calloc(1, room);
+	if (!made)
+		return -ENOMEM;
+	made->head = *head;
+	made->head.nr_entries = nr_good;
+	made->size = (uint32_t)room;
+	memcpy(made->entries, entries, nr_good * entry_size);
+	memcpy(made->entries + nr_good * entry_size, kernel, name_size);
+	int r = pass(samples, made);
+	return r ? r : nr_good < head->nr_entries ? -EINVAL : 0;
 }
 
 void ring_samples_close(struct ring_samples *samples)

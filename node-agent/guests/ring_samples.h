@@ -1,12 +1,14 @@
 /* Turns a guest's samples of running kernels into samples of source lines (host_sample.h), and collects them until they
- * are sent. It also collects the cubins that the lines come from. Everything is bounded, whatever the ring holds. Part
- * of the ring source; single-threaded: only the agent loop calls it. */
+ * are sent. It also collects the cubins that the lines come from. A worker makes their line tables. Samples that come
+ * meanwhile wait for the lines. Everything is bounded, whatever the ring holds. Part of the ring source;
+ * single-threaded: only the agent loop calls it. */
 #ifndef RING_SAMPLES_H
 #define RING_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ring_outputs.h"
 
@@ -15,22 +17,33 @@
 #define RING_SAMPLES_MAX       16384u     /* in one message, and those of one definition more */
 #define RING_SAMPLES_NODES_MAX (1u << 18) /* new nodes that the process's kernels may make */
 #define RING_SAMPLES_TEXT_MAX  (8u << 20) /* bytes of names and paths in them */
+#define RING_SAMPLES_WAITING   (4u << 20) /* bytes of definitions that wait for lines */
 
 struct message;
 struct ring_samples;
 
-/* Creates the empty collection. The outputs are borrowed until destroy. NULL: out of memory. destroy() accepts NULL. */
-struct ring_samples *ring_samples_create(const struct ring_outputs *outputs);
+/* Creates the empty collection. The outputs are borrowed until destroy. user: the process's. NULL: out of memory.
+ * destroy() accepts NULL. */
+struct ring_samples *ring_samples_create(const struct ring_outputs *outputs, uid_t user);
 void ring_samples_destroy(struct ring_samples *samples);
 
 /* Take a definition: head, and size bytes behind it. 0; -EINVAL: no guest writes this; -ENOMEM. A cubin that finds no
- * room, or is damaged, is counted (LEDGER_GPU_CODE_LOST). */
+ * room, or is damaged, is counted (LEDGER_GPU_CODE_LOST). So is a cubin whose samples find no room to wait for it: they
+ * keep their numbers, and have no lines. */
 int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
 			const char *name, size_t size);
 int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,
 		       const void *bytes, size_t size);
 int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
 		     const void *entries, size_t size);
+
+/* Takes the line tables that workers have made, and adds the samples that waited for them. 0 or -ENOMEM. */
+int ring_samples_step(struct ring_samples *samples);
+
+/* Returns whether samples wait for lines. ring_samples_give_up() refuses the cubins that they wait for, so that the
+ * next step adds them without lines. */
+bool ring_samples_wait_for_lines(const struct ring_samples *samples);
+void ring_samples_give_up(struct ring_samples *samples);
 
 /* Enters no more names and stacks: samples have none from now on. */
 void ring_samples_close(struct ring_samples *samples);

@@ -34,7 +34,8 @@ struct ring_source {
 	enum phase phase;
 	uint64_t used_devices; /* 1 << CUDA ordinal of each device with a record */
 	struct read_delay delay;
-	bool delays; /* this pass reads definitions alone */
+	bool delays;             /* this pass reads definitions alone */
+	uint64_t lines_until_ns; /* 0: no end has waited for lines */
 	uint32_t lane;
 	struct record_ring_snapshot snapshot;
 };
@@ -268,8 +269,10 @@ static int read_activity(struct ring_source *source, struct batch_builder *build
 /* Returns 1: samples wait to be sent, or there may be more definitions; 0: all are read; -ENOMEM. */
 static int read_definitions(struct ring_source *source)
 {
-	int r = ring_definitions_read(&source->definitions, source->ring, &source->snapshot);
+	int r = ring_samples_step(source->definitions.samples);
 
+	if (r == 0)
+		r = ring_definitions_read(&source->definitions, source->ring, &source->snapshot);
 	return r ? r : ring_samples_waits(source->definitions.samples);
 }
 
@@ -300,6 +303,17 @@ bool ring_source_has_alone(const struct ring_source *source)
 	       ring_samples_waits(source->definitions.samples);
 }
 
+bool ring_source_waits_for_lines(struct ring_source *source, uint64_t now_ns)
+{
+	if (!ring_samples_wait_for_lines(source->definitions.samples))
+		return false;
+	if (!source->lines_until_ns)
+		source->lines_until_ns = now_ns + RING_SOURCE_LINES_NS;
+	if (now_ns >= source->lines_until_ns)
+		ring_samples_give_up(source->definitions.samples);
+	return true;
+}
+
 void ring_source_abandon(struct ring_source *source)
 {
 	source->abandoned = true;
@@ -321,7 +335,7 @@ bool ring_source_begin(struct ring_source *source, bool whole, uint64_t now_ns)
 
 bool ring_source_delays(const struct ring_source *source)
 {
-	return source->delays;
+	return source->delays || ring_samples_wait_for_lines(source->definitions.samples);
 }
 
 static int read_on(struct ring_source *source, struct batch_builder *builder)

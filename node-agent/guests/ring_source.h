@@ -15,6 +15,7 @@
 
 /* limit of one record, 104 days; a longer one would dominate all totals */
 #define RING_SOURCE_DURATION_MAX_NS (1ull << 53)
+#define RING_SOURCE_LINES_NS        3000000000ull
 
 struct message;
 
@@ -55,6 +56,11 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder);
  * the next ring_source_read(). false: none wait. */
 bool ring_source_alone(struct ring_source *source, uint32_t process_id, struct message *message);
 bool ring_source_has_alone(const struct ring_source *source);
+
+/* For the end of a process: returns whether samples of kernels wait for the lines of their code, which a worker looks
+ * for. A later pass adds them. RING_SOURCE_LINES_NS after the first call, the next pass adds them without lines, and
+ * the code is counted (LEDGER_GPU_CODE_LOST). */
+bool ring_source_waits_for_lines(struct ring_source *source, uint64_t now_ns);
 
 /* Returns the bytes of names and paths that were taken. For a process that may enter no more it is the whole limit. */
 uint64_t ring_source_text(const struct ring_source *source);

@@ -8,6 +8,7 @@
 #include "symbolizer_module.h"
 
 #include "base/array.h"
+#include "node-agent/base/agent_task.h"
 #include "node-agent/base/fair_shares.h"
 
 struct waiting {
@@ -18,9 +19,10 @@ struct waiting {
 struct symbol_line {
 	struct symbol_line *next;
 	uint32_t user; /* fair_shares_owner() */
-	bool is_served;
+	bool is_served, had_task;
 	struct waiting places;   /* struct symbolizer_module; each owns its path */
 	struct waiting requests; /* struct symbol_request */
+	struct waiting tasks;    /* struct agent_task * */
 };
 
 static int push(struct waiting *waiting, const void *item, size_t size)
@@ -50,17 +52,22 @@ static bool pop(struct waiting *waiting, void *item, size_t size)
 
 static bool has_work(const struct symbol_line *line)
 {
-	return line->places.at < line->places.count || line->requests.at < line->requests.count;
+	return line->places.at < line->places.count || line->requests.at < line->requests.count ||
+	       line->tasks.at < line->tasks.count;
 }
 
 static void destroy(struct symbol_line *line)
 {
 	struct symbolizer_module place;
+	struct agent_task *task;
 
 	while (symbol_line_place(line, &place))
 		free((char *)place.path);
+	while (pop(&line->tasks, &task, sizeof(task)))
+		task->run(task, false);
 	free(line->places.items);
 	free(line->requests.items);
+	free(line->tasks.items);
 	free(line);
 }
 
@@ -133,6 +140,13 @@ int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_req
 	return line ? push(&line->requests, request, sizeof(*request)) : -ENOMEM;
 }
 
+int symbol_queue_add_task(struct symbol_queue *queue, uid_t user, struct agent_task *task)
+{
+	struct symbol_line *line = line_of(queue, user);
+
+	return line ? push(&line->tasks, &task, sizeof(task)) : -ENOMEM;
+}
+
 static struct symbol_line *find_waiting(const struct symbol_queue *queue)
 {
 	const bool is_full = queue->nr_served == SYMBOL_QUEUE_SERVED_MAX - 1;
@@ -182,4 +196,13 @@ bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place
 bool symbol_line_request(struct symbol_line *line, struct symbol_request *request)
 {
 	return pop(&line->requests, request, sizeof(*request));
+}
+
+struct agent_task *symbol_line_task(struct symbol_line *line)
+{
+	struct agent_task *task;
+	bool is_turn = !line->had_task || line->requests.at == line->requests.count;
+
+	line->had_task = is_turn && pop(&line->tasks, &task, sizeof(task));
+	return line->had_task ? task : NULL;
 }

@@ -1,7 +1,7 @@
-/* The work that waits for the symbolizer's workers: files to be opened, and names to be found in them. Each user has a
- * line. One worker at a time serves a line, and lines take turns, so that no user waits for another user's files. Root
- * and our own user have one line together. The last worker is kept for that line, so that the other users together
- * cannot make root wait. The caller holds a lock for each call. */
+/* The work that waits for the symbolizer's workers: files to be opened, names to be found in them, and tasks of other
+ * parts of the agent. Each user has a line. One worker at a time serves a line, and lines take turns, so that no user
+ * waits for another user's files. Root and our own user have one line together. The last worker is kept for that line,
+ * so that the other users together cannot make root wait. The caller holds a lock for each call. */
 #ifndef SYMBOL_QUEUE_H
 #define SYMBOL_QUEUE_H
 
@@ -12,6 +12,7 @@
 /* Lines that are served at once, each by a worker of its own. */
 #define SYMBOL_QUEUE_SERVED_MAX 32u
 
+struct agent_task;
 struct symbol_line;
 struct symbolizer_module;
 
@@ -29,6 +30,7 @@ struct symbol_queue {
 	uint32_t nr_served; /* lines that are served, not counting root's */
 };
 
+/* Ends the tasks that wait: nobody wants them. */
 void symbol_queue_fini(struct symbol_queue *queue);
 
 /* Copies the place and its path. A module's places are opened before a name in it is looked for. Returns 0 or
@@ -38,6 +40,9 @@ int symbol_queue_add_place(struct symbol_queue *queue, const struct symbolizer_m
 /* Puts the request into the line of the module's owner, or into root's if no place of the module is known. Returns 0 or
  * -ENOMEM. */
 int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_request *request);
+
+/* Puts the task into the user's line. Returns 0 or -ENOMEM. */
+int symbol_queue_add_task(struct symbol_queue *queue, uid_t user, struct agent_task *task);
 
 /* Returns whether symbol_queue_take() has a line to give. */
 bool symbol_queue_waits(const struct symbol_queue *queue);
@@ -53,5 +58,9 @@ void symbol_queue_give(struct symbol_queue *queue, struct symbol_line *line);
  * caller owns place->path: free(). */
 bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place);
 bool symbol_line_request(struct symbol_line *line, struct symbol_request *request);
+
+/* Takes the next task out of a line that the caller serves. Returns NULL if none waits, or if it is the turn of a name,
+ * because tasks and names alternate. */
+struct agent_task *symbol_line_task(struct symbol_line *line);
 
 #endif

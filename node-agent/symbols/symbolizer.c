@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "node-agent/base/agent_task.h"
 #include "node-agent/base/trusted_user.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"
@@ -305,14 +306,20 @@ static void answer(struct worker *worker, const struct symbol_request *request)
 		raise_event(symbolizer);
 }
 
-static void answer_next(struct worker *worker)
+/* Does the next task or answers the next request. While a task runs, another worker may have the turn. */
+static void serve_next(struct worker *worker)
 {
 	struct symbolizer *symbolizer = worker->symbolizer;
 	struct symbol_request request;
 
 	pthread_mutex_lock(&symbolizer->lock);
-	bool found = symbol_line_request(worker->line, &request);
+	struct agent_task *task = symbol_line_task(worker->line);
+	bool found = !task && symbol_line_request(worker->line, &request);
 	pthread_mutex_unlock(&symbolizer->lock);
+	if (task) {
+		give_turn(worker);
+		task->run(task, true);
+	}
 	if (found)
 		answer(worker, &request);
 }
@@ -344,8 +351,9 @@ static void *work(void *argument)
 		/* A worker does one thing a turn, so that no user waits for all work of another user. */
 		take_turn(&worker);
 		if (!open_next(&worker))
-			answer_next(&worker);
-		give_turn(&worker);
+			serve_next(&worker);
+		if (worker.has_turn)
+			give_turn(&worker);
 		pthread_mutex_lock(&symbolizer->lock);
 		symbol_queue_give(&symbolizer->queue, worker.line);
 	}
@@ -510,6 +518,15 @@ int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_
 		r = symbol_queue_add_request(&symbolizer->queue, &request);
 	if (r == 0)
 		*nr_requested = request.number;
+	call_worker(symbolizer);
+	pthread_mutex_unlock(&symbolizer->lock);
+	return r;
+}
+
+int symbolizer_give(struct symbolizer *symbolizer, uid_t user, struct agent_task *task)
+{
+	pthread_mutex_lock(&symbolizer->lock);
+	int r = symbol_queue_add_task(&symbolizer->queue, user, task);
 	call_worker(symbolizer);
 	pthread_mutex_unlock(&symbolizer->lock);
 	return r;

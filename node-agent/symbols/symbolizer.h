@@ -1,7 +1,7 @@
-/* Finds names for frames. Worker threads do it, so that a slow disk or a large symbol table never holds up the agent
- * loop. One worker works at a time. While a file of one user is waited for, further workers serve other users. Files
- * are read by foreign calls (foreign_call.h): a file has no names while its file system does not answer. Only the agent
- * loop calls these functions. */
+/* Finds names for frames, and does tasks of other parts of the agent. Worker threads do it, so that a slow disk or a
+ * large symbol table never holds up the agent loop. One worker works at a time. While a file of one user is waited for,
+ * or a task runs, further workers serve other users. Files are read by foreign calls (foreign_call.h): a file has no
+ * names while its file system does not answer. Only the agent loop calls these functions. */
 #ifndef SYMBOLIZER_H
 #define SYMBOLIZER_H
 
@@ -11,6 +11,7 @@
 
 #include "symbolizer_module.h"
 
+struct agent_task;
 struct symbolizer;
 
 /* Strings are borrowed for symbolizer_start() only. */
@@ -45,6 +46,10 @@ int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer
 /* Asks for the name of frame_id, at a virtual address in the module's file. Returns 0 or -ENOMEM. */
 int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_t module_id,
 		       uint64_t vaddr);
+
+/* Gives a task of this user to the workers (agent_task.h). A user's tasks run one after the other; those of other users
+ * do not wait for them. Returns 0 or -ENOMEM. */
+int symbolizer_give(struct symbolizer *symbolizer, uid_t user, struct agent_task *task);
 
 struct symbolizer_result {
 	uint32_t frame_id;

@@ -68,8 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size <= start || size - start > IMAGE_MAX)
 		return 0;
-	struct cubin_cache *cache = cubin_cache_create();
-	struct cubin_table *table = cubin_table_create(cache);
+	struct cubin_cache *cache = cubin_cache_create(NULL);
+	struct cubin_table *table = cubin_table_create(cache, 0);
 	memset(has, 0, sizeof(has));
 	for (size_t i = 0; i < nr_chunks; i++)
 		if (take_chunk(table, data + 1 + i * CHUNK_SIZE, data + start,

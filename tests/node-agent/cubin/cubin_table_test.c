@@ -40,8 +40,8 @@ static int begin(void **state)
 {
 	(void)state;
 	image = make_image(10, true, &size);
-	cache = cubin_cache_create();
-	table = cubin_table_create(cache);
+	cache = cubin_cache_create(NULL);
+	table = cubin_table_create(cache, 0);
 	assert_non_null(cache);
 	assert_non_null(table);
 	return 0;
@@ -107,7 +107,7 @@ static void chunks_come_in_any_order_and_again(void **state)
 		uint32_t step = steps[i], last = (size - 1) / step * step;
 
 		cubin_table_destroy(table);
-		table = cubin_table_create(cache);
+		table = cubin_table_create(cache, 0);
 		for (uint32_t at = last; at > 0;
 		     at -= step) { /* backwards, each twice but the first */
 			uint32_t nr_bytes = size - at < step ? size - at : step;
@@ -244,7 +244,7 @@ static void remembered_cubins_are_bounded(void **state)
 
 static void equal_cubins_of_processes_share_a_table(void **state)
 {
-	struct cubin_table *other = cubin_table_create(cache);
+	struct cubin_table *other = cubin_table_create(cache, 0);
 	uint32_t size_11;
 	uint8_t *image_11 = make_image(11, true, &size_11);
 
@@ -275,7 +275,7 @@ static void cubin_is_refused_for_lack_of_memory(void **state)
 	(void)state;
 	for (uint32_t number = 1;; number++) {
 		cubin_table_destroy(table);
-		table = cubin_table_create(cache);
+		table = cubin_table_create(cache, 0);
 		failing_memory_set(number);
 		int error = chunk(0, size);
 		bool failed = failing_memory_failed();
@@ -298,9 +298,9 @@ static void objects_are_not_made_without_memory(void **state)
 {
 	(void)state;
 	failing_memory_set(1);
-	assert_null(cubin_cache_create());
+	assert_null(cubin_cache_create(NULL));
 	failing_memory_set(1);
-	assert_null(cubin_table_create(cache));
+	assert_null(cubin_table_create(cache, 0));
 	cubin_table_destroy(NULL);
 	cubin_cache_destroy(NULL);
 }

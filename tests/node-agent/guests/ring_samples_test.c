@@ -11,144 +11,12 @@
 #include "proto/batch/message.h"
 #include "proto/host_sample.h"
 #include "ring_source_fixture.h"
-#include "tests/node-agent/cubin/cubin_fixture.h"
+#include "samples_fixture.h"
 
-#define CRC        77u
-#define PIECE      16384u
-#define ENTRIES    4096u /* of one definition */
-#define CUBIN_SIZE 100000u
-
-static void define_reason(struct ring_source_fixture *fixture, uint32_t index, const char *name)
-{
-	const struct definition_stall_reason head = {.index = index};
-
-	assert_true(record_ring_define(fixture->guest, DEFINITION_STALL_REASON, &head, sizeof(head),
-				       name, (uint32_t)strlen(name)));
-}
-
-/* nr_entries may lie. */
-static void define_raw(struct ring_source_fixture *fixture, uint64_t crc, uint32_t device_id,
-		       uint32_t nr_entries, const void *tail, uint32_t size)
-{
-	const struct definition_kernel_samples head = {.time_ns = 1000,
-						       .cubin_crc = crc,
-						       .device_id = device_id,
-						       .nr_entries = nr_entries};
-
-	assert_true(record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &head,
-				       sizeof(head), tail, size));
-}
-
-static void define_samples(struct ring_source_fixture *fixture, uint64_t crc, uint32_t device_id,
-			   const char *kernel, const struct definition_kernel_sample *entries,
-			   uint32_t nr_entries)
-{
-	uint8_t *tail = malloc(nr_entries * sizeof(*entries) + strlen(kernel));
-
-	assert_non_null(tail);
-	memcpy(tail, entries, nr_entries * sizeof(*entries));
-	memcpy(tail + nr_entries * sizeof(*entries), kernel, strlen(kernel));
-	define_raw(fixture, crc, device_id, nr_entries, tail,
-		   (uint32_t)(nr_entries * sizeof(*entries) + strlen(kernel)));
-	free(tail);
-}
-
-static void define_piece(struct ring_source_fixture *fixture, uint64_t crc, uint32_t size,
-			 uint32_t offset, const void *bytes, uint32_t nr_bytes)
-{
-	const struct definition_cubin head = {.crc = crc, .size = size, .offset = offset};
-
-	assert_true(record_ring_define(fixture->guest, DEFINITION_CUBIN, &head, sizeof(head), bytes,
-				       nr_bytes));
-}
-
-/* Kernel "a" is at line 10 of one.cu, then in leaf, which it inlines at line 10; "b" lies apart at line 50. */
-static uint8_t *make_cubin(void)
-{
-	static const char strings[] = "leaf";
-	static struct cubin_fixture cubin;
-	size_t size;
-
-	memset(&cubin, 0, sizeof(cubin));
-	cubin.strings = strings;
-	cubin.strings_size = sizeof(strings);
-	fixture_symbol_add(&cubin, "a", FIXTURE_TEXT_A, 0, 64);
-	fixture_symbol_add(&cubin, "b", FIXTURE_TEXT_B, 0, 64);
-	fixture_begin(&cubin);
-	fixture_address(&cubin, 0, 0);
-	fixture_row(&cubin, 0, 9);
-	fixture_inline(&cubin, 1, 0);
-	fixture_byte(&cubin, 4);
-	fixture_byte(&cubin, 2);
-	fixture_row(&cubin, 16, 1);
-	fixture_end_sequence(&cubin, 48);
-	fixture_address(&cubin, 1, 0);
-	fixture_row(&cubin, 0, 49);
-	fixture_end_sequence(&cubin, 64);
-	fixture_end(&cubin);
-	uint8_t *image = fixture_image(&cubin, &size);
-	assert_true(size <= CUBIN_SIZE);
-	image = realloc(image, CUBIN_SIZE);
-	assert_non_null(image);
-	memset(image + size, 0, CUBIN_SIZE - size);
-	return image;
-}
-
-static void define_cubin(struct ring_source_fixture *fixture)
-{
-	uint8_t *image = make_cubin();
-
-	for (uint32_t at = 0; at < CUBIN_SIZE; at += PIECE)
-		define_piece(fixture, CRC, CUBIN_SIZE, at, image + at,
-			     CUBIN_SIZE - at < PIECE ? CUBIN_SIZE - at : PIECE);
-	free(image);
-}
-
-/* As the agent: samples come alone. false: the pass is complete. */
-static bool next(struct ring_source_fixture *fixture, struct message *message)
-{
-	const uint8_t *frame;
-	size_t size;
-	int r = ring_source_read(fixture->source, fixture->builder);
-
-	assert_true(r >= 0);
-	if (!ring_source_alone(fixture->source, 9, message)) {
-		assert_false(ring_source_has_alone(fixture->source));
-		return r == 1 ? next(fixture, message) : false;
-	}
-	assert_int_equal(r, 1);
-	assert_false(ring_source_has_alone(fixture->source));
-	assert_int_equal(message->type, MESSAGE_SAMPLES);
-	assert_int_equal(message->samples.process_id, 9);
-	message->samples.seq = 1;
-	assert_int_equal(batch_encode(fixture->encoder, message, &frame, &size), 0);
-	return true;
-}
-
-/* One message has everything. */
-static const struct host_sample *take_all(struct ring_source_fixture *fixture, uint32_t count)
-{
-	struct message message = {0}, none;
-
-	ring_source_begin(fixture->source, true, 0);
-	if (count == 0) {
-		assert_false(next(fixture, &none));
-		return NULL;
-	}
-	assert_true(next(fixture, &message));
-	assert_int_equal(message.samples.nr_samples, count);
-	return message.samples.samples;
-}
-
-static uint64_t untrusted(struct ring_source_fixture *fixture)
-{
-	return ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
-}
-
-static uint64_t code_lost(struct ring_source_fixture *fixture)
-{
-	return ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_GPU_CODE_LOST);
-}
+#define CRC        SAMPLES_FIXTURE_CRC
+#define PIECE      SAMPLES_FIXTURE_PIECE
+#define ENTRIES    SAMPLES_FIXTURE_ENTRIES
+#define CUBIN_SIZE SAMPLES_FIXTURE_CUBIN_SIZE
 
 /* ---- what samples become */
 
@@ -158,12 +26,12 @@ static void samples_have_lines_and_inlined_functions(void **state)
 	static const struct definition_kernel_sample a[] = {{0, 0, 5}, {16, 1, 7}, {0x40, 0, 1}},
 						     b[] = {{32, 1, UINT32_MAX}};
 
-	define_reason(fixture, 0, "long_scoreboard");
-	define_reason(fixture, 1, "barrier");
-	define_cubin(fixture);
-	define_samples(fixture, CRC, 3, "a", a, 3);
-	define_samples(fixture, CRC, 0, "b", b, 1);
-	const struct host_sample *samples = take_all(fixture, 4);
+	samples_fixture_reason(fixture, 0, "long_scoreboard");
+	samples_fixture_reason(fixture, 1, "barrier");
+	samples_fixture_cubin(fixture);
+	samples_fixture_define(fixture, CRC, 3, "a", a, 3);
+	samples_fixture_define(fixture, CRC, 0, "b", b, 1);
+	const struct host_sample *samples = samples_fixture_take_all(fixture, 4);
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(samples[i].time_ns, 1000);
 		assert_int_equal(samples[i].kind, HOST_SAMPLE_KERNEL);
@@ -184,8 +52,9 @@ static void samples_have_lines_and_inlined_functions(void **state)
 	assert_int_equal(samples[3].duration_ns, UINT32_MAX);
 	assert_string_equal(ring_source_fixture_stack(fixture, samples[3].stack_id),
 			    "/src/one.cu:50:b < b");
-	assert_int_equal(untrusted(fixture) + code_lost(fixture), 0);
-	take_all(fixture, 0);
+	assert_int_equal(samples_fixture_untrusted(fixture) + samples_fixture_code_lost(fixture),
+			 0);
+	samples_fixture_take_all(fixture, 0);
 }
 
 static void samples_without_known_code_have_offsets(void **state)
@@ -193,14 +62,14 @@ static void samples_without_known_code_have_offsets(void **state)
 	struct ring_source_fixture *fixture = *state;
 	static const struct definition_kernel_sample entries[] = {{0x1a0, 0, 1},
 								  {UINT32_MAX, 0, 2}};
-	uint8_t *image = make_cubin();
+	uint8_t *image = samples_fixture_image();
 
-	define_samples(fixture, CRC, 0, "a", entries, 2);
-	define_piece(fixture, CRC, CUBIN_SIZE, 0, image, PIECE); /* the rest never comes */
-	define_samples(fixture, CRC, 0, "a", entries, 1);
-	define_samples(fixture, CRC + 1, 0, "a", entries, 1);
-	define_samples(fixture, CRC, 0, "", entries, 1);
-	const struct host_sample *samples = take_all(fixture, 5);
+	samples_fixture_define(fixture, CRC, 0, "a", entries, 2);
+	samples_fixture_piece(fixture, CRC, CUBIN_SIZE, 0, image, PIECE); /* the rest never comes */
+	samples_fixture_define(fixture, CRC, 0, "a", entries, 1);
+	samples_fixture_define(fixture, CRC + 1, 0, "a", entries, 1);
+	samples_fixture_define(fixture, CRC, 0, "", entries, 1);
+	const struct host_sample *samples = samples_fixture_take_all(fixture, 5);
 	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id), "+0x1a0 < a");
 	assert_string_equal(ring_source_fixture_stack(fixture, samples[1].stack_id),
 			    "+0xffffffff < a");
@@ -211,11 +80,11 @@ static void samples_without_known_code_have_offsets(void **state)
 	/* nobody has defined the reason */
 	assert_int_equal(samples[0].name_id, 0);
 	free(image);
-	define_reason(fixture, 0, "barrier");
-	define_samples(fixture, CRC, 0, "a", entries, 1);
-	samples = take_all(fixture, 1);
+	samples_fixture_reason(fixture, 0, "barrier");
+	samples_fixture_define(fixture, CRC, 0, "a", entries, 1);
+	samples = samples_fixture_take_all(fixture, 1);
 	assert_string_equal(ring_source_fixture_text(fixture, samples[0].name_id), "barrier");
-	assert_int_equal(untrusted(fixture), 0);
+	assert_int_equal(samples_fixture_untrusted(fixture), 0);
 }
 
 static void an_agent_without_cubins_has_offsets(void **state)
@@ -227,10 +96,11 @@ static void an_agent_without_cubins_has_offsets(void **state)
 	cubin_cache_destroy(fixture->cubins);
 	fixture->cubins = NULL;
 	ring_source_fixture_open_source(fixture, 0);
-	define_cubin(fixture);
-	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	assert_string_equal(ring_source_fixture_stack(fixture, take_all(fixture, 1)->stack_id),
-			    "+0x0 < a");
+	samples_fixture_cubin(fixture);
+	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
+	assert_string_equal(
+		ring_source_fixture_stack(fixture, samples_fixture_take_all(fixture, 1)->stack_id),
+		"+0x0 < a");
 }
 
 /* ---- hostile rings */
@@ -244,26 +114,26 @@ static void what_no_guest_writes_is_counted(void **state)
 	static char long_name[200];
 
 	memset(long_name, 'r', sizeof(long_name) - 1);
-	define_raw(fixture, CRC, 0, 2, &good, sizeof(good));
-	define_raw(fixture, CRC, 0, UINT32_MAX, &good, sizeof(good));
-	define_raw(fixture, CRC, 0, 1, &good, sizeof(good) - 1);
-	define_samples(fixture, CRC, 0, "a", &no_reason, 1);
-	define_samples(fixture, CRC, 0, "a", &no_count, 1);
-	define_reason(fixture, 64, "barrier");
-	define_reason(fixture, 0, "");
-	define_reason(fixture, 0, long_name);
+	samples_fixture_raw(fixture, CRC, 0, 2, &good, sizeof(good));
+	samples_fixture_raw(fixture, CRC, 0, UINT32_MAX, &good, sizeof(good));
+	samples_fixture_raw(fixture, CRC, 0, 1, &good, sizeof(good) - 1);
+	samples_fixture_define(fixture, CRC, 0, "a", &no_reason, 1);
+	samples_fixture_define(fixture, CRC, 0, "a", &no_count, 1);
+	samples_fixture_reason(fixture, 64, "barrier");
+	samples_fixture_reason(fixture, 0, "");
+	samples_fixture_reason(fixture, 0, long_name);
 	assert_true(
 		record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &good, 12, NULL, 0));
 	assert_true(record_ring_define(fixture->guest, DEFINITION_STALL_REASON, &good, 3, NULL, 0));
 	assert_true(record_ring_define(fixture->guest, DEFINITION_CUBIN, &good, 12, NULL, 0));
-	take_all(fixture, 0);
-	assert_int_equal(untrusted(fixture), 11);
+	samples_fixture_take_all(fixture, 0);
+	assert_int_equal(samples_fixture_untrusted(fixture), 11);
 	/* what stands before the fault stays; none has no entry */
-	define_samples(fixture, CRC, 0, "a", two, 2);
-	define_raw(fixture, CRC, 0, 0, NULL, 0);
-	define_raw(fixture, CRC, 0, 0, "name", 4);
-	assert_int_equal(take_all(fixture, 1)->duration_ns, 4);
-	assert_int_equal(untrusted(fixture), 12);
+	samples_fixture_define(fixture, CRC, 0, "a", two, 2);
+	samples_fixture_raw(fixture, CRC, 0, 0, NULL, 0);
+	samples_fixture_raw(fixture, CRC, 0, 0, "name", 4);
+	assert_int_equal(samples_fixture_take_all(fixture, 1)->duration_ns, 4);
+	assert_int_equal(samples_fixture_untrusted(fixture), 12);
 }
 
 static void numbers_out_of_range_are_bounded(void **state)
@@ -275,10 +145,10 @@ static void numbers_out_of_range_are_bounded(void **state)
 
 	memcpy(tail, &entry, sizeof(entry));
 	memcpy(tail + sizeof(entry), "ab\0cd", 5);
-	define_raw(fixture, CRC, UINT32_MAX, 1, tail, sizeof(tail));
+	samples_fixture_raw(fixture, CRC, UINT32_MAX, 1, tail, sizeof(tail));
 	assert_true(record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &head,
 				       sizeof(head), tail, sizeof(tail)));
-	const struct host_sample *samples = take_all(fixture, 2);
+	const struct host_sample *samples = samples_fixture_take_all(fixture, 2);
 	assert_int_equal(samples[0].tid, RECORD_DEVICES_MAX - 1);
 	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id), "+0x0 < ab");
 	assert_int_equal(samples[1].tid, 5);
@@ -291,19 +161,20 @@ static void a_reason_keeps_its_first_name(void **state)
 	static const struct definition_kernel_sample entry = {0, 63, 1};
 	char name[32];
 
-	define_reason(fixture, 63, "barrier");
+	samples_fixture_reason(fixture, 63, "barrier");
 	ring_source_begin(fixture->source, true, 0);
 	ring_source_read(fixture->source, fixture->builder);
 	uint32_t strings = string_dictionary_count(fixture->strings);
 	for (int i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "reason_%d", i);
-		define_reason(fixture, 63, name);
+		samples_fixture_reason(fixture, 63, name);
 	}
-	take_all(fixture, 0);
+	samples_fixture_take_all(fixture, 0);
 	assert_int_equal(string_dictionary_count(fixture->strings), strings);
-	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	assert_string_equal(ring_source_fixture_text(fixture, take_all(fixture, 1)->name_id),
-			    "barrier");
+	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
+	assert_string_equal(
+		ring_source_fixture_text(fixture, samples_fixture_take_all(fixture, 1)->name_id),
+		"barrier");
 }
 
 static void cubins_are_bounded_and_their_faults_counted(void **state)
@@ -311,30 +182,30 @@ static void cubins_are_bounded_and_their_faults_counted(void **state)
 	struct ring_source_fixture *fixture = *state;
 	uint8_t bytes[64] = {0};
 
-	define_piece(fixture, 1, UINT32_MAX, 0, bytes, 64); /* too large: refused once */
-	define_piece(fixture, 1, UINT32_MAX, 64, bytes, 64);
-	take_all(fixture, 0);
-	assert_int_equal(code_lost(fixture), 1);
-	assert_int_equal(untrusted(fixture), 0);
-	define_piece(fixture, 2, 128, 0, bytes, 64);
-	define_piece(fixture, 2, 129, 64, bytes, 64);         /* another size */
-	define_piece(fixture, 3, 128, 65, bytes, 64);         /* behind its end */
-	define_piece(fixture, 3, 128, UINT32_MAX, bytes, 64); /* the sum runs over */
-	define_piece(fixture, 3, 128, 0, bytes, 0);
-	define_piece(fixture, 3, 0, 0, bytes, 0);
-	take_all(fixture, 0);
-	assert_int_equal(code_lost(fixture), 1);
-	assert_int_equal(untrusted(fixture), 5);
+	samples_fixture_piece(fixture, 1, UINT32_MAX, 0, bytes, 64); /* too large: refused once */
+	samples_fixture_piece(fixture, 1, UINT32_MAX, 64, bytes, 64);
+	samples_fixture_take_all(fixture, 0);
+	assert_int_equal(samples_fixture_code_lost(fixture), 1);
+	assert_int_equal(samples_fixture_untrusted(fixture), 0);
+	samples_fixture_piece(fixture, 2, 128, 0, bytes, 64);
+	samples_fixture_piece(fixture, 2, 129, 64, bytes, 64);         /* another size */
+	samples_fixture_piece(fixture, 3, 128, 65, bytes, 64);         /* behind its end */
+	samples_fixture_piece(fixture, 3, 128, UINT32_MAX, bytes, 64); /* the sum runs over */
+	samples_fixture_piece(fixture, 3, 128, 0, bytes, 0);
+	samples_fixture_piece(fixture, 3, 0, 0, bytes, 0);
+	samples_fixture_take_all(fixture, 0);
+	assert_int_equal(samples_fixture_code_lost(fixture), 1);
+	assert_int_equal(samples_fixture_untrusted(fixture), 5);
 	/* Three huge ones find room, of which no byte need be there; the others do not. */
 	for (uint64_t crc = 10; crc < 20; crc++)
-		define_piece(fixture, crc, 60u << 20, 0, bytes, 64);
-	take_all(fixture, 0);
-	assert_int_equal(code_lost(fixture), 1 + 7);
+		samples_fixture_piece(fixture, crc, 60u << 20, 0, bytes, 64);
+	samples_fixture_take_all(fixture, 0);
+	assert_int_equal(samples_fixture_code_lost(fixture), 1 + 7);
 	/* a file that is none is damaged */
-	define_piece(fixture, 2, 128, 64, bytes, 64);
-	take_all(fixture, 0);
-	assert_int_equal(code_lost(fixture), 1 + 7 + 1);
-	assert_int_equal(untrusted(fixture), 5);
+	samples_fixture_piece(fixture, 2, 128, 64, bytes, 64);
+	samples_fixture_take_all(fixture, 0);
+	assert_int_equal(samples_fixture_code_lost(fixture), 1 + 7 + 1);
+	assert_int_equal(samples_fixture_untrusted(fixture), 5);
 }
 
 /* A collection of its own; one at a time. */
@@ -344,7 +215,7 @@ static struct ring_samples *create(const struct ring_source_fixture *fixture)
 
 	outputs = (struct ring_outputs){
 		.strings = fixture->strings, .stacks = fixture->stacks, .ledger = fixture->ledger};
-	struct ring_samples *samples = ring_samples_create(&outputs);
+	struct ring_samples *samples = ring_samples_create(&outputs, 0);
 	assert_non_null(samples);
 	return samples;
 }
@@ -439,11 +310,11 @@ static void launches_come_after_samples_and_not_with_them(void **state)
 	int lane = record_ring_claim_lane(fixture->guest);
 
 	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, RECORD_STACK_NONE);
-	define_samples(fixture, CRC, 0, "a", &entry, 1);
+	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
 	ring_source_begin(fixture->source, true, 0);
-	assert_true(next(fixture, &message));
+	assert_true(samples_fixture_next(fixture, &message));
 	assert_false(batch_builder_has_records(fixture->builder));
-	assert_false(next(fixture, &message));
+	assert_false(samples_fixture_next(fixture, &message));
 	assert_true(batch_builder_has_records(fixture->builder));
 }
 
@@ -456,7 +327,7 @@ static uint32_t define_many(struct ring_source_fixture *fixture, uint32_t from,
 	for (uint32_t i = 0; i < definitions; i++) {
 		for (uint32_t k = 0; k < ENTRIES; k++)
 			entries[k] = (struct definition_kernel_sample){16 * k, 0, ++from};
-		define_samples(fixture, CRC, 0, "k", entries, ENTRIES);
+		samples_fixture_define(fixture, CRC, 0, "k", entries, ENTRIES);
 	}
 	return from;
 }
@@ -468,7 +339,7 @@ static void more_than_a_message_holds_comes_in_several(void **state)
 	uint32_t total = 0, nr_messages = 0, given = define_many(fixture, 0, 10);
 
 	ring_source_begin(fixture->source, true, 0);
-	while (next(fixture, &message)) {
+	while (samples_fixture_next(fixture, &message)) {
 		assert_true(message.samples.nr_samples < RING_SAMPLES_MAX + ENTRIES);
 		for (uint32_t i = 0; i < message.samples.nr_samples; i++)
 			assert_int_equal(message.samples.samples[i].duration_ns, ++total);
@@ -476,7 +347,7 @@ static void more_than_a_message_holds_comes_in_several(void **state)
 	}
 	assert_int_equal(total, given);
 	assert_int_equal(nr_messages, 3);
-	take_all(fixture, 0);
+	samples_fixture_take_all(fixture, 0);
 }
 
 /* As guest_process: a message is announced before it is made, and is then in the send window. Counts its samples in
@@ -547,18 +418,19 @@ static void the_next_agent_knows_the_reasons(void **state)
 	static const struct definition_kernel_sample entry = {0, 1, 1};
 	uint64_t stored_seq = 1;
 
-	define_reason(fixture, 1, "long_scoreboard");
-	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	take_all(fixture, 1);
+	samples_fixture_reason(fixture, 1, "long_scoreboard");
+	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
+	samples_fixture_take_all(fixture, 1);
 	assert_int_equal(ring_ownership_announce(&fixture->ownership, 1), 0);
 	assert_int_equal(ring_ownership_sent(&fixture->ownership, 1), 0);
 	ring_ownership_acknowledged(&fixture->ownership, 1);
 	ring_source_fixture_close_source(fixture);
 	fixture->stored_seq = &stored_seq;
 	ring_source_fixture_open_source(fixture, 0);
-	define_samples(fixture, CRC, 0, "a", &entry, 1);
-	assert_string_equal(ring_source_fixture_text(fixture, take_all(fixture, 1)->name_id),
-			    "long scoreboard");
+	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
+	assert_string_equal(
+		ring_source_fixture_text(fixture, samples_fixture_take_all(fixture, 1)->name_id),
+		"long scoreboard");
 }
 
 int main(void)

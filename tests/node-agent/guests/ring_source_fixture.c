@@ -108,7 +108,7 @@ struct ring_source_fixture *ring_source_fixture_create(void)
 
 	fixture->strings = string_dictionary_create();
 	fixture->stacks = stack_dictionary_create();
-	fixture->cubins = cubin_cache_create();
+	fixture->cubins = cubin_cache_create(NULL);
 	fixture->encoder = batch_encoder_create();
 	fixture->builder = batch_builder_create(fixture->strings, fixture->stacks, sink, fixture);
 	assert_int_equal(

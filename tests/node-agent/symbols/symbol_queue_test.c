@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node-agent/base/agent_task.h"
 #include "node-agent/symbols/symbol_queue.h"
 #include "node-agent/symbols/symbolizer.h"
 
@@ -150,12 +151,64 @@ static void a_line_that_is_never_empty_keeps_its_order(void **state)
 	symbol_queue_fini(&queue);
 }
 
+static uint32_t nr_wanted, nr_unwanted;
+
+static void count_task(struct agent_task *task, bool wanted)
+{
+	(void)task;
+	nr_wanted += wanted;
+	nr_unwanted += !wanted;
+}
+
+static void tasks_and_names_of_a_user_alternate(void **state)
+{
+	struct agent_task tasks[] = {{count_task}, {count_task}, {count_task}};
+	struct symbol_queue queue = {0};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(symbol_queue_add_task(&queue, geteuid() + 1, &tasks[i]), 0);
+	struct symbol_line *line = symbol_queue_take(&queue);
+	assert_non_null(line);
+	assert_ptr_equal(symbol_line_task(line), &tasks[0]);
+	assert_ptr_equal(symbol_line_task(line), &tasks[1]); /* no name waits */
+	symbol_queue_give(&queue, line);
+	add_place(&queue, 1, geteuid() + 1);
+	add_request(&queue, 5, 1);
+	line = symbol_queue_take(&queue);
+	expect_place(line, 1);
+	assert_null(symbol_line_task(line));
+	assert_ptr_equal(symbol_line_task(line), &tasks[2]);
+	expect_request(line, 5);
+	assert_null(symbol_line_task(line));
+	symbol_queue_give(&queue, line);
+	assert_null(symbol_queue_take(&queue));
+	symbol_queue_fini(&queue);
+	assert_int_equal(nr_wanted + nr_unwanted, 0);
+}
+
+static void tasks_that_no_worker_took_are_told_so(void **state)
+{
+	struct agent_task task = {count_task};
+	struct symbol_queue queue = {0};
+
+	(void)state;
+	nr_wanted = nr_unwanted = 0;
+	assert_int_equal(symbol_queue_add_task(&queue, 0, &task), 0);
+	assert_int_equal(symbol_queue_add_task(&queue, geteuid() + 1, &task), 0);
+	symbol_queue_fini(&queue);
+	assert_int_equal(nr_wanted, 0);
+	assert_int_equal(nr_unwanted, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_take_turns_by_user),
 		cmocka_unit_test(users_leave_the_last_worker_to_root),
 		cmocka_unit_test(a_line_that_is_never_empty_keeps_its_order),
+		cmocka_unit_test(tasks_and_names_of_a_user_alternate),
+		cmocka_unit_test(tasks_that_no_worker_took_are_told_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

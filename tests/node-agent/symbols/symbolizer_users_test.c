@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node-agent/base/agent_task.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/generated/generated_file.h"
 #include "node-agent/symbols/debug_file.h"
@@ -319,6 +320,42 @@ static void root_does_not_wait_for_the_files_of_many_users(void **state)
 	remove_site(&site);
 }
 
+/* ---- tasks -------------------------------------------------------------------------------------- */
+
+static atomic_uint nr_run;
+
+static void run_slowly(struct agent_task *task, bool wanted)
+{
+	(void)task;
+	if (wanted)
+		be_slow();
+	nr_run += wanted;
+}
+
+/* One task of a user runs at a time. Names of others, and tasks of others, do not wait for it. */
+static void tasks_hold_up_nobody_else(void **state)
+{
+	struct agent_task tasks[3] = {{run_slowly}, {run_slowly}, {run_slowly}};
+	struct symbolizer *symbolizer;
+
+	(void)state;
+	assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+	assert_int_equal(symbolizer_give(symbolizer, SLOW_USER, &tasks[0]), 0);
+	assert_int_equal(symbolizer_give(symbolizer, SLOW_USER, &tasks[1]), 0);
+	wait_until_entered();
+	expect_root_is_served(symbolizer, 9);
+	assert_int_equal(symbolizer_give(symbolizer, SLOW_USER + 1, &tasks[2]), 0);
+	wait_until_entered();
+	assert_int_equal(sem_trywait(&entered), -1);
+	expect_root_is_served(symbolizer, 10);
+	assert_int_equal(nr_run, 0);
+	for (int i = 0; i < 3; i++)
+		sem_post(&go);
+	wait_until_entered(); /* the second one of the first user */
+	symbolizer_stop(symbolizer, WAIT_S * 1000);
+	assert_int_equal(nr_run, 3);
+}
+
 /* ---- generated files ---------------------------------------------------------------------------- */
 
 struct kernel_lines *__wrap_generated_file_read(const struct generated_file_place *place);
@@ -356,6 +393,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(a_perf_map_is_read_once_for_all_requests_that_wait, set_up),
 		cmocka_unit_test_setup(users_fetch_debug_files_at_once, set_up),
 		cmocka_unit_test_setup(root_does_not_wait_for_the_files_of_many_users, set_up),
+		cmocka_unit_test_setup(tasks_hold_up_nobody_else, set_up),
 		cmocka_unit_test_setup(root_does_not_wait_for_a_file_that_keeps_a_thread_busy,
 				       set_up),
 	};
