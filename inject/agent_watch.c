@@ -43,7 +43,9 @@ void agent_watch_start(const struct agent_link *link, struct record_ring *ring,
 		.asked_ns = now_ns,
 		.begun_ns = now_ns,
 	};
-	if ((link->wanted || !link->answered) && link->ring_fd < 0)
+	if (link->ring_fd >= 0)
+		record_ring_keep_code(ring);
+	else if (link->wanted || !link->answered)
 		definition_writer_notice(notices, NOTICE_AGENT_LINK, 0,
 					 "no descriptor to spare: if the agent is started again, "
 					 "this process is not taken along");

@@ -13,6 +13,7 @@
 
 #define PIECE_BYTES   (32u << 10)
 #define AT_ONCE_BYTES (512u << 10) /* so that the lane has room for others */
+#define SENT          1024u        /* numbers of cubins that are remembered */
 
 struct copy {
 	struct copy *next;
@@ -25,7 +26,9 @@ struct copy {
 static struct {
 	_Atomic(struct copy *) taken; /* by callbacks, newest first */
 	atomic_size_t bytes;
-	struct copy *sending; /* the guest's own thread's */
+	/* the guest's own thread's */
+	struct copy *sending; /* only the first one is sent in part */
+	uint64_t sent[SENT];  /* of cubins that were sent, each in its place or not at all */
 } self;
 
 /* Takes room for a copy. NULL: there is none. */
@@ -84,10 +87,18 @@ static bool find_crc(const struct cupti_library *library, struct copy *copy)
 	return true;
 }
 
+/* A program loads the same code for each of its contexts. */
+static bool was_sent(const struct copy *copy)
+{
+	return copy->crc && self.sent[copy->crc % SENT] == copy->crc;
+}
+
 /* Takes all that callbacks have left. */
 static void collect(const struct cupti_library *library, struct record_ring *ring)
 {
 	struct copy *copy = atomic_exchange(&self.taken, NULL), *next;
+	struct copy **place =
+		self.sending && self.sending->sent ? &self.sending->next : &self.sending;
 
 	for (; copy; copy = next) {
 		next = copy->next;
@@ -96,8 +107,8 @@ static void collect(const struct cupti_library *library, struct record_ring *rin
 			forget(copy);
 			continue;
 		}
-		copy->next = self.sending;
-		self.sending = copy;
+		copy->next = *place;
+		*place = copy;
 	}
 }
 
@@ -125,11 +136,14 @@ void cubin_copies_send(const struct cupti_library *library, struct definition_wr
 	while (self.sending && (last || sent < AT_ONCE_BYTES)) {
 		struct copy *copy = self.sending;
 
-		if (copy->sent < copy->size && !send_piece(definitions, copy))
-			break;
-		sent += PIECE_BYTES;
-		if (copy->sent < copy->size)
-			continue;
+		if (!was_sent(copy)) {
+			if (!send_piece(definitions, copy))
+				break;
+			sent += PIECE_BYTES;
+			if (copy->sent < copy->size)
+				continue;
+			self.sent[copy->crc % SENT] = copy->crc;
+		}
 		self.sending = copy->next;
 		forget(copy);
 	}
@@ -155,4 +169,5 @@ void cubin_copies_forget(void)
 		copy = self.sending;
 		self.sending = NULL;
 	}
+	memset(self.sent, 0, sizeof(self.sent));
 }

@@ -7,8 +7,9 @@
  *     first launch record that refers to it;
  *   - the code arena: names of Python functions, append-only and lock-free, before the first stack that refers to them;
  *   - counters for the ledger, and a meter for each launch lane;
- *   - two things for the next agent, if this one dies: the log, which is a copy of every definition but clocks, samples
- *     of kernels and cubins, and the agent's marks, which say how far it had read when it sent a message.
+ *   - two things for the next agent, if this one dies: the log, which is a copy of every definition but clocks and
+ *     samples of kernels, and the agent's marks, which say how far it had read when it sent a message. Cubins are in
+ *     the log if the guest wants it, and fill half of it at most.
  * The memory outlives a killed guest: everything that was published can still be read.
  *
  * Order. A consumer needs definitions and launches before the records that refer to them. It takes a
@@ -38,6 +39,7 @@
 #define RECORD_RING_LANES_MAX 1024u
 #define RECORD_RING_SIZE_MAX  (4ull << 30) /* bytes: no guest asks for more, no agent maps more */
 #define RECORD_RING_LOG_MAX   (256u << 20) /* bytes */
+#define RECORD_RING_LOG_CODE  2u           /* cubins fill one part in so many of the log at most */
 #define RECORD_RING_MARKS     1024u        /* unacknowledged messages with a mark */
 #define RECORD_RING_EPOCH     16           /* bytes: an agent's epoch */
 
@@ -162,6 +164,11 @@ uint32_t record_ring_activity_room(const struct record_ring *ring);
  * caller counts the loss. */
 bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
 			uint32_t head_size, const void *tail, uint32_t tail_size);
+
+/* From now on the log has cubins, because there may be a next agent. The pieces of one come in order, and none of
+ * another cubin between them. A cubin that finds no room has a piece there without its rest. Call it before the first
+ * definition. */
+void record_ring_keep_code(struct record_ring *ring);
 
 /* Returns whether a definition of size_bytes leaves a quarter of the definition lane free. Those that come in masses
  * ask first, so that the others find room. Callers hold the same lock. */

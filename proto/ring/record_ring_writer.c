@@ -10,7 +10,13 @@
 
 #include "record_ring_writer.h"
 
+#include "proto/definition.h"
 #include "proto/launch_path.h"
+
+#define LOG_PIECE                                                                                  \
+	16384u /* bytes of a cubin's piece, or more; what stands before it takes LOG_HEAD */
+#define LOG_HEAD 32u
+#define LOG_MARK 64u /* bytes that stand for a cubin without room */
 
 /* memfd_create() is younger than the oldest libc that the guest supports, and so are these flags. */
 #ifndef MFD_CLOEXEC
@@ -314,26 +320,63 @@ static void definition_put(struct record_ring *ring, uint64_t position, const vo
 	memcpy(ring->definitions, (const uint8_t *)data + first, size - first);
 }
 
-/* Puts a definition into the log, except clocks, which are out of date when the log is read. It comes before the
- * definition lane: a reader that has seen a definition's release finds it in the log. */
-static void log_put(struct record_ring *ring, const uint32_t prefix[2], const void *head,
-		    uint32_t head_size, const void *tail, uint32_t tail_size)
+static void log_append(struct record_ring *ring, uint32_t type, const void *head,
+		       uint32_t head_size, const void *tail, uint32_t tail_size)
 {
-	uint64_t size = 2 * sizeof(*prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
+	const uint32_t prefix[2] = {type, head_size + tail_size};
+	uint64_t size = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
 	uint64_t at = atomic_load_explicit(&ring->header->log_produced, memory_order_relaxed);
 
-	if (prefix[0] == DEFINITION_CLOCK || prefix[0] == DEFINITION_KERNEL_SAMPLES ||
-	    prefix[0] == DEFINITION_CUBIN)
-		return;
 	if (at > ring->log_bytes || size > ring->log_bytes - at) {
 		atomic_fetch_add_explicit(&ring->header->log_full, 1, memory_order_relaxed);
 		return;
 	}
-	memcpy(ring->log + at, prefix, 2 * sizeof(*prefix));
-	memcpy(ring->log + at + 2 * sizeof(*prefix), head, head_size);
+	memcpy(ring->log + at, prefix, sizeof(prefix));
+	memcpy(ring->log + at + sizeof(prefix), head, head_size);
 	if (tail_size)
-		memcpy(ring->log + at + 2 * sizeof(*prefix) + head_size, tail, tail_size);
+		memcpy(ring->log + at + sizeof(prefix) + head_size, tail, tail_size);
 	atomic_store_explicit(&ring->header->log_produced, at + size, memory_order_release);
+}
+
+/* Half of the log is for cubins. Of a cubin that finds no room there, a few bytes tell the next agent that there is
+ * one. */
+static void log_code(struct record_ring *ring, const void *head, uint32_t head_size,
+		     const void *tail, uint32_t tail_size)
+{
+	struct definition_cubin cubin;
+
+	if (!ring->keeps_code || head_size != sizeof(cubin))
+		return;
+	memcpy(&cubin, head, sizeof(cubin));
+	if (cubin.offset == 0) {
+		const uint64_t size = cubin.size + (cubin.size / LOG_PIECE + 1ull) * LOG_HEAD;
+		const bool has_room =
+			size <= ring->log_bytes / RECORD_RING_LOG_CODE - ring->code_bytes;
+
+		ring->code_crc = has_room ? cubin.crc : 0;
+		ring->code_bytes += has_room ? size : 0;
+		if (!has_room)
+			log_append(ring, DEFINITION_CUBIN, head, head_size, tail,
+				   tail_size < LOG_MARK ? tail_size : LOG_MARK);
+	}
+	if (cubin.crc && cubin.crc == ring->code_crc)
+		log_append(ring, DEFINITION_CUBIN, head, head_size, tail, tail_size);
+}
+
+/* Puts a definition into the log, except clocks, which are out of date when the log is read. It comes before the
+ * definition lane: a reader that has seen a definition's release finds it in the log. */
+static void log_put(struct record_ring *ring, uint32_t type, const void *head, uint32_t head_size,
+		    const void *tail, uint32_t tail_size)
+{
+	if (type == DEFINITION_CUBIN)
+		log_code(ring, head, head_size, tail, tail_size);
+	else if (type != DEFINITION_CLOCK && type != DEFINITION_KERNEL_SAMPLES)
+		log_append(ring, type, head, head_size, tail, tail_size);
+}
+
+void record_ring_keep_code(struct record_ring *ring)
+{
+	ring->keeps_code = true;
 }
 
 bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
@@ -348,7 +391,7 @@ bool record_ring_define(struct record_ring *ring, uint32_t type, const void *hea
 	if (prefix[1] > DEFINITION_SIZE_MAX || used > ring->definition_mask + 1 ||
 	    size > ring->definition_mask + 1 - used)
 		return false;
-	log_put(ring, prefix, head, head_size, tail, tail_size);
+	log_put(ring, type, head, head_size, tail, tail_size);
 	definition_put(ring, produced, prefix, sizeof(prefix));
 	definition_put(ring, produced + sizeof(prefix), head, head_size);
 	if (tail_size)

@@ -43,6 +43,8 @@ struct record_ring {
 	_Atomic uint64_t *code_index;
 	uint64_t *code_arena;
 	uint8_t *definitions, *log;
+	bool keeps_code;               /* in the log */
+	uint64_t code_bytes, code_crc; /* of the log; of the cubin whose pieces go there; 0: none */
 	struct gpu_record *activity;
 	struct lane_rest activity_rest;
 	struct ring_collective *collectives;

@@ -276,6 +276,42 @@ static void cubins_without_a_number_are_lost(void **state)
 	assert_int_equal(nr_received, 0);
 }
 
+static void code_that_is_loaded_again_is_not_sent_again(void **state)
+{
+	(void)state;
+	take(100, 5);
+	take(100, 5);
+	send(false);
+	take(100, 5);
+	take(100, 5 + 1024); /* takes the place of the first */
+	send(false);
+	assert_int_equal(nr_pieces, 2);
+	assert_whole(0, 100, 5);
+	assert_whole(1, 100, 5 + 1024);
+	send(true);
+	assert_int_equal(lost(), 0);
+	assert_int_equal(nr_pieces, 2);
+}
+
+/* The log keeps the pieces of one cubin at a time. */
+static void pieces_of_one_cubin_come_without_others_between(void **state)
+{
+	(void)state;
+	take(3u << 20, 1);
+	cubin_copies_send(&library, &writer, false);
+	read_ring();
+	assert_true(received[0].got < received[0].size);
+	take(100, 2);
+	take(100, 3);
+	while (nr_received == 1)
+		send(false);
+	assert_int_equal(received[0].got, received[0].size);
+	send(true);
+	assert_int_equal(nr_received, 3);
+	assert_whole(1, 100, 2);
+	assert_whole(2, 100, 3);
+}
+
 static void *take_many(void *argument)
 {
 	const uint64_t first = (uint64_t)(uintptr_t)argument;
@@ -318,6 +354,8 @@ int main(void)
 		TEST(copies_are_bounded),
 		TEST(the_last_step_counts_what_finds_no_room),
 		TEST(cubins_without_a_number_are_lost),
+		TEST(code_that_is_loaded_again_is_not_sent_again),
+		TEST(pieces_of_one_cubin_come_without_others_between),
 		TEST(threads_may_take_at_once),
 	};
 

@@ -452,7 +452,7 @@ static void samples_before_a_new_start_are_skipped(void **state)
 	assert_string_equal(read_numbers(), "-2 3 ");
 }
 
-static void samples_and_cubins_are_not_in_the_log(void **state)
+static void samples_are_not_in_the_log(void **state)
 {
 	(void)state;
 	define_numbered(DEFINITION_KERNEL_SAMPLES, 1);
@@ -542,7 +542,7 @@ int main(void)
 		TEST(samples_that_no_message_carried_come_again),
 		TEST(agent_killed_while_it_takes_over_gives_no_sample_twice),
 		TEST(samples_before_a_new_start_are_skipped),
-		TEST(samples_and_cubins_are_not_in_the_log),
+		TEST(samples_are_not_in_the_log),
 		TEST(masses_leave_a_quarter_of_the_lane),
 		TEST(full_log_takes_no_more_and_leaves_the_lane_alone),
 		TEST(marks_run_out_and_come_back),
