@@ -157,7 +157,8 @@ static const struct {
 	[LEDGER_METER_STACKS] = {"meter_stacks", "new stacks, all metered", LEDGER_COST},
 	[LEDGER_METER_THREADS] = {"meter_threads", "launching threads that the meter saw",
 				  LEDGER_COST},
-	[LEDGER_METER_TABLES] = {"meter_tables", "bytes of unwind tables that processes built", LEDGER_COST},
+	[LEDGER_METER_TABLES] = {"meter_tables", "bytes of unwind tables that processes built",
+				 LEDGER_COST},
 	[LEDGER_METER_FLUSHES] = {"meter_flushes", "flushes of CUPTI's records", LEDGER_COST},
 	[LEDGER_METER_BUFFERS] = {"meter_buffers", "buffers of GPU records converted", LEDGER_COST},
 	[LEDGER_METER_WINDOWS] = {"meter_windows", "attempts to end a capture window", LEDGER_COST},
@@ -176,9 +177,15 @@ static const struct {
 					LEDGER_NOTED},
 	[LEDGER_KERNEL_SAMPLE_LOST] = {"kernel_sample_lost", "samples of running kernels lost",
 				       LEDGER_LOST},
-	[LEDGER_GPU_CODE_LOST] = {"gpu_code_lost",
-				  "modules of GPU code without source lines: no room or time, or damaged",
-				  LEDGER_NOTED},
+	[LEDGER_GPU_CODE_LOST] =
+		{"gpu_code_lost",
+		 "modules of GPU code without source lines: no room or time, or damaged",
+		 LEDGER_NOTED},
+	[LEDGER_KERNEL_SAMPLE_NO_CODE] =
+		{"kernel_sample_no_code",
+		 "samples of kernels without code (it was loaded before the "
+		 "attach, or has not come whole)",
+		 LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

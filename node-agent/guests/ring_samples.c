@@ -25,6 +25,7 @@ struct waiting {
 struct ring_samples {
 	const struct ring_outputs *outputs; /* borrowed */
 	uid_t user;
+	bool is_late;               /* the guest has not heard of all code */
 	struct cubin_table *cubins; /* owns; NULL: until the first cubin comes */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX]; /* string ids */
 	struct host_sample *samples;                    /* owns */
@@ -62,6 +63,11 @@ void ring_samples_destroy(struct ring_samples *samples)
 	cubin_table_destroy(samples->cubins);
 	free(samples->samples);
 	free(samples);
+}
+
+void ring_samples_came_late(struct ring_samples *samples)
+{
+	samples->is_late = true;
 }
 
 int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
@@ -178,14 +184,18 @@ static int find_stack(struct ring_samples *samples, uint64_t crc, const char *ke
 	return r == -ENOMEM ? r : 0;
 }
 
+static uint32_t device_of(const struct definition_kernel_samples *head)
+{
+	return head->device_id < RECORD_DEVICES_MAX ? head->device_id : RECORD_DEVICES_MAX - 1;
+}
+
 static int add(struct ring_samples *samples, const struct definition_kernel_samples *head,
 	       const char *kernel, const struct definition_kernel_sample *entry)
 {
 	struct host_sample sample = {
 		.time_ns = head->time_ns ? head->time_ns : 1,
 		.duration_ns = entry->count,
-		.tid = head->device_id < RECORD_DEVICES_MAX ? head->device_id
-							    : RECORD_DEVICES_MAX - 1,
+		.tid = device_of(head),
 		.name_id = samples->reasons[entry->reason],
 		.kind = HOST_SAMPLE_KERNEL,
 	};
@@ -196,11 +206,20 @@ static int add(struct ring_samples *samples, const struct definition_kernel_samp
 	return r;
 }
 
+static bool lacks_code(const struct ring_samples *samples, uint64_t crc)
+{
+	enum cubin_state state =
+		samples->cubins ? cubin_table_state(samples->cubins, crc) : CUBIN_UNKNOWN;
+
+	return state == CUBIN_PARTIAL || (state == CUBIN_UNKNOWN && samples->is_late);
+}
+
 /* Adds the samples of a definition that makes sense. */
 static int add_all(struct ring_samples *samples, const struct definition_kernel_samples *head,
 		   const uint8_t *entries, const char *kernel)
 {
 	struct definition_kernel_sample entry;
+	uint64_t sum = 0;
 	int r = 0;
 
 	if (array_reserve(&samples->samples, &samples->max_samples,
@@ -209,7 +228,11 @@ static int add_all(struct ring_samples *samples, const struct definition_kernel_
 	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
 		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
 		r = add(samples, head, kernel, &entry);
+		sum += entry.count;
 	}
+	if (lacks_code(samples, head->cubin_crc))
+		process_ledger_count(samples->outputs->ledger, device_of(head),
+				     LEDGER_KERNEL_SAMPLE_NO_CODE, sum);
 	return r;
 }
 

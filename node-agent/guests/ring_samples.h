@@ -27,9 +27,13 @@ struct ring_samples;
 struct ring_samples *ring_samples_create(const struct ring_outputs *outputs, uid_t user);
 void ring_samples_destroy(struct ring_samples *samples);
 
+/* Says that the guest came when the process ran: code that was loaded before is never told. From now on samples without
+ * code are counted (LEDGER_KERNEL_SAMPLE_NO_CODE), also those of code without lines, which looks the same. */
+void ring_samples_came_late(struct ring_samples *samples);
+
 /* Take a definition: head, and size bytes behind it. 0; -EINVAL: no guest writes this; -ENOMEM. A cubin that finds no
  * room, or is damaged, is counted (LEDGER_GPU_CODE_LOST). So is a cubin whose samples find no room to wait for it: they
- * keep their numbers, and have no lines. */
+ * keep their numbers, and have no lines. Samples of a cubin of which not all has come are counted as those above. */
 int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
 			const char *name, size_t size);
 int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,

@@ -380,6 +380,7 @@ uint64_t ring_source_text(const struct ring_source *source)
 
 int ring_source_forget(struct ring_source *source)
 {
+	ring_samples_came_late(source->definitions.samples);
 	read_counts(source);
 	return process_ledger_set_base(source->outputs.ledger, source->counts.entries,
 				       source->counts.nr);

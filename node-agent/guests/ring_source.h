@@ -65,7 +65,8 @@ bool ring_source_waits_for_lines(struct ring_source *source, uint64_t now_ns);
 /* Returns the bytes of names and paths that were taken. For a process that may enter no more it is the whole limit. */
 uint64_t ring_source_text(const struct ring_source *source);
 
-/* Leaves out everything that the guest counted until now: it is not ours. 0 or -ENOMEM. */
+/* Leaves out everything that the guest counted until now: it is not ours. GPU code of that time may never be told. 0 or
+ * -ENOMEM. */
 int ring_source_forget(struct ring_source *source);
 
 /* Returns whether the guest has said that there is no CUPTI for it (definition.h). */

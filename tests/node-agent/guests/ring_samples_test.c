@@ -87,6 +87,48 @@ static void samples_without_known_code_have_offsets(void **state)
 	assert_int_equal(samples_fixture_untrusted(fixture), 0);
 }
 
+static uint64_t no_code(struct ring_source_fixture *fixture, uint32_t device_id)
+{
+	return ring_source_fixture_ledger_count(fixture, device_id, LEDGER_KERNEL_SAMPLE_NO_CODE);
+}
+
+static void samples_whose_code_was_never_told_are_counted_after_an_attach(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample two[] = {{0, 0, 5}, {16, 0, 7}};
+	static const uint8_t bytes[64];
+
+	samples_fixture_define(fixture, CRC, 1, "a", two, 2);
+	samples_fixture_take_all(fixture, 2);
+	assert_int_equal(no_code(fixture, 1),
+			 0); /* it is there from the beginning: code without lines */
+	assert_int_equal(ring_source_forget(fixture->source), 0);
+	samples_fixture_define(fixture, CRC, 1, "a", two, 2);
+	samples_fixture_define(fixture, CRC, UINT32_MAX, "a", two, 1);
+	samples_fixture_take_all(fixture, 3);
+	assert_int_equal(no_code(fixture, 1), 12);
+	assert_int_equal(no_code(fixture, RECORD_DEVICES_MAX - 1), 5);
+	samples_fixture_cubin(fixture);
+	samples_fixture_piece(fixture, 5, sizeof(bytes), 0, bytes, sizeof(bytes)); /* damaged */
+	samples_fixture_define(fixture, CRC, 1, "a", two, 2);
+	samples_fixture_define(fixture, 5, 1, "a", two, 2);
+	samples_fixture_take_all(fixture, 4);
+	assert_int_equal(no_code(fixture, 1), 12);
+}
+
+static void samples_of_code_that_is_not_whole_are_counted(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_kernel_sample entry = {0, 0, 5};
+	static const uint8_t bytes[64];
+
+	samples_fixture_piece(fixture, CRC, 128, 0, bytes, sizeof(bytes));
+	samples_fixture_define(fixture, CRC, 2, "a", &entry, 1);
+	samples_fixture_take_all(fixture, 1);
+	assert_int_equal(no_code(fixture, 2), 5);
+	assert_int_equal(samples_fixture_code_lost(fixture), 0);
+}
+
 static void an_agent_without_cubins_has_offsets(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
@@ -441,6 +483,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_have_lines_and_inlined_functions),
 		TEST(samples_without_known_code_have_offsets),
+		TEST(samples_whose_code_was_never_told_are_counted_after_an_attach),
+		TEST(samples_of_code_that_is_not_whole_are_counted),
 		TEST(an_agent_without_cubins_has_offsets),
 		TEST(what_no_guest_writes_is_counted),
 		TEST(numbers_out_of_range_are_bounded),
