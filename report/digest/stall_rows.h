@@ -17,7 +17,7 @@ struct stall_row {
 	const char *kernel;          /* borrowed from the tree */
 	uint64_t count, ns;          /* samples */
 	struct stall_part_of reason; /* the most frequent one */
-	/* the line with the most, as deep as inlined functions go: "hot.cu:leaf:10", or "+0x1a0" */
+	/* the line with the most, as deep as inlined functions go: "hot.cu:leaf:10"; offsets are none */
 	struct stall_part_of line;
 };
 

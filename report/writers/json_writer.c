@@ -7,6 +7,7 @@
 #include "findings_writer.h"
 #include "json_text.h"
 #include "row_text.h"
+#include "stall_writer.h"
 #include "statistics_writer.h"
 #include "telemetry_writer.h"
 #include "text_file.h"
@@ -360,6 +361,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
 	write_given_up(out, tree);
 	error = durations_writer_json(out, tree);
+	if (!error)
+		error = stall_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);

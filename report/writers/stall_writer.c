@@ -1,5 +1,7 @@
 #include "stall_writer.h"
 
+#include "row_text.h"
+
 #include "report/digest/stall_rows.h"
 #include "report/model/report_summary.h"
 
@@ -55,6 +57,44 @@ int stall_writer_kernels(FILE *out, const struct report_tree *tree, const struct
 		if (rows.nr_rows > top)
 			fprintf(out, "%14s %s more\n", "",
 				report_summary_count(rows.nr_rows - top, text));
+	}
+	stall_rows_fini(&rows);
+	return error;
+}
+
+/* An empty text is null, as its share. */
+static void write_part(struct row_text *out, const char *name, const char *share_name,
+		       const struct stall_part_of *part)
+{
+	if (*part->text) {
+		row_text_string(out, name, part->text);
+		row_text_print(out, share_name, "%.6f", part->share);
+	} else {
+		row_text_number(out, name, false, 0);
+		row_text_number(out, share_name, false, 0);
+	}
+}
+
+static void write_row(struct row_text *out, const void *of)
+{
+	const struct stall_row *row = of;
+
+	row_text_string(out, "kernel", row->kernel);
+	row_text_count(out, "ns", row->ns);
+	row_text_count(out, "samples", row->count);
+	write_part(out, "reason", "reason_share", &row->reason);
+	write_part(out, "line", "line_share", &row->line);
+}
+
+int stall_writer_json(FILE *out, const struct report_tree *tree)
+{
+	struct stall_rows rows;
+	int error = stall_rows_init(&rows, tree);
+
+	if (!error && rows.nr_rows) {
+		row_text_json(out, "sampled_kernels", write_row, tree, rows.rows, rows.nr_rows,
+			      sizeof(*rows.rows));
+		fputs(",\n", out);
 	}
 	stall_rows_fini(&rows);
 	return error;

@@ -1,4 +1,5 @@
-/* Writes what kernels waited for (report/digest/stall_rows.h) as a table. Any thread. */
+/* Writes what kernels waited for (report/digest/stall_rows.h) as a table and in JSON. Any
+ * thread. */
 #ifndef STALL_WRITER_H
 #define STALL_WRITER_H
 
@@ -13,5 +14,9 @@ struct report_tree;
  * line; nothing if the tree has no samples of them. 0 or -ENOMEM. */
 int stall_writer_kernels(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			 uint32_t top);
+
+/* Writes the array "sampled_kernels" with all kernels (docs/json.md), and a comma; nothing if the tree has no samples
+ * of them. 0 or -ENOMEM. */
+int stall_writer_json(FILE *out, const struct report_tree *tree);
 
 #endif

@@ -7,7 +7,7 @@ import sys
 
 # Objects may lack these. docs/json.md says when.
 OPTIONAL = {
-    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up"},
+    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels"},
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},
     "leaf": {"frame_ranks", "step_kind"},

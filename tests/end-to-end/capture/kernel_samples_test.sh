@@ -59,6 +59,7 @@ shown plain >"$scratch/plain.shown"
 check "plain: some kernels were sampled" test -s "$scratch/plain.expected"
 check "plain: each sample stands at its line and reason" diff "$scratch/plain.expected" "$scratch/plain.shown"
 contains "plain: inlined functions" "$scratch/plain.shown" "k0;kernel_samples.cu:"
+valid_report "$scratch/plain" --planes stalls
 given=$(awk '{ sum += $5 } END { print sum }' "$scratch/plain.samples")
 same "plain: samples in the ledger" "$(produced plain)" "$given"
 same "plain: the plane has the kernels' time" "$(folded plain --planes stalls --unit ns | sum_folded)" \

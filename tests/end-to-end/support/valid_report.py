@@ -12,7 +12,8 @@ import jsonschema
 SUBJECTS = {"leaves": "profile", "compared": "ranks_report", "communicators": "straggler_report",
             "clocks": "clocks_report", "step_ranks": "steps_report", "event": "watch_event", "kernels_left_out": "top_report", "factor": "diff_report",
             "max_regress": "check_report"}
-OPTIONAL = {"collectives", "marked_steps", "memory", "rank_count", "frame_ranks", "step_kind", "far_threads"}
+OPTIONAL = {"collectives", "marked_steps", "memory", "rank_count", "frame_ranks", "step_kind", "far_threads",
+            "sampled_kernels"}
 
 
 def refusal(validator, report):

@@ -186,11 +186,34 @@ static void the_plane_has_the_kernels_time_again(void **state)
 	free(text);
 }
 
+static void json_has_the_kernels_with_reason_and_line(void **state)
+{
+	char *text = output(1, "report profile.db --format json --planes stalls"),
+	     *without = output(0, "report profile.db --format json --planes stalls"),
+	     *other = output(1, "report profile.db --format json --planes gpu");
+
+	(void)state;
+	assert_non_null(strstr(
+		text, "\"sampled_kernels\":[\n"
+		      "{\"kernel\":\"gemm\",\"ns\":216000216,\"samples\":12438,"
+		      "\"reason\":\"long scoreboard\",\"reason_share\":0.868307,"
+		      "\"line\":\"hot.cu:leaf\",\"line_share\":0.131693},\n"
+		      "{\"kernel\":\"copy_kernel\",\"ns\":216000144,\"samples\":252,"
+		      "\"reason\":null,\"reason_share\":null,\"line\":null,\"line_share\":null},\n"
+		      "{\"kernel\":\"gone\",\"ns\":0,\"samples\":180,\"reason\":null,"));
+	assert_null(strstr(without, "sampled_kernels"));
+	assert_null(strstr(other, "sampled_kernels"));
+	free(text);
+	free(without);
+	free(other);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_other_report_changes),
 		cmocka_unit_test(the_plane_has_the_kernels_time_again),
+		cmocka_unit_test(json_has_the_kernels_with_reason_and_line),
 	};
 
 	if (argc != 2)
