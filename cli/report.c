@@ -19,6 +19,7 @@
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
+#include "report/digest/plane_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
 #include "report/names/text_line.h"
@@ -313,16 +314,26 @@ static bool is_lossy(const struct report_tree *tree)
 	return tree->lost || tree->state == REPORT_INCOMPLETE;
 }
 
+static void say_empty_plane(enum report_plane plane, const struct report_tree *tree)
+{
+	const char *refusal = plane_refusal_of(tree, plane);
+
+	if (refusal)
+		log_notice("--planes %s: the profile has nothing of it: %s",
+			   report_plane_name(plane), refusal);
+	else
+		log_notice("--planes %s: the profile has nothing of it; `flamegrid run %s` "
+			   "records it",
+			   report_plane_name(plane), report_plane_options(plane));
+}
+
 /* A plane that was asked for and has no records leaves nothing in most formats. */
 static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 {
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
 		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
 		    tree->plane_totals[plane].count == 0)
-			log_notice("--planes %s: the profile has nothing of it; `flamegrid run %s` "
-				   "records it",
-				   report_plane_name((enum report_plane)plane),
-				   report_plane_options((enum report_plane)plane));
+			say_empty_plane((enum report_plane)plane, tree);
 }
 
 /* The same of memory. */

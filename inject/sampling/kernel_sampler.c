@@ -12,6 +12,7 @@
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/device_query.h"
+#include "proto/kernel_refusal.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
@@ -167,7 +168,7 @@ static void refuse(struct context *context, int result)
 	context->given_up = true;
 	atomic_store(&self.refused, true);
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, result,
-				 "kernels of CUDA device %u are not sampled (CUPTI's error %d): %s",
+				 KERNEL_REFUSAL "%u are not sampled (CUPTI's error %d): %s",
 				 context->device_id, result, why);
 }
 

@@ -15,6 +15,7 @@
 
 #include "report/digest/host_lines.h"
 #include "report/digest/marked_steps.h"
+#include "report/digest/plane_refusal.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_ranges.h"
 #include "report/model/report_summary.h"
@@ -134,16 +135,19 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 	write_more(out, groups->nr_groups, options->top);
 }
 
-/* Instead of tables without a row: says what records the planes that were asked for. */
+/* Instead of tables without a row: says what records the planes that were asked for, or why they were refused. */
 static void write_nothing(FILE *out, const struct report_tree *tree)
 {
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
 		const char *options = report_plane_options((enum report_plane)plane);
+		const char *refusal = plane_refusal_of(tree, (enum report_plane)plane);
 
 		if (!(tree->planes & 1u << plane & REPORT_PLANES_ALL))
 			continue;
 		fprintf(out, "nothing of %s is here", report_plane_name((enum report_plane)plane));
-		if (options)
+		if (refusal)
+			fprintf(out, ": %s", refusal);
+		else if (options)
 			fprintf(out, ": `flamegrid run %s` records it", options);
 		fputc('\n', out);
 	}

@@ -86,6 +86,13 @@ same "late: each sample has its line" "$(grep -c '+0x' "$scratch/late.shown")" 0
 # A refusal costs the samples alone.
 FAKE_CUPTI_SAMPLES_REFUSED=35 profile refused --record stalls -- --launches 20000 --devices 1
 contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+folded refused --planes stalls >/dev/null
+contains "refused: the report says why, and not what to record" "$scratch/report.err" \
+	"--planes stalls: the profile has nothing of it: kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs"
+same "refused: no advice" "$(grep -c 'records it' "$scratch/report.err")" 0
+folded refused --planes stalls --format table >"$scratch/refused.table"
+contains "refused: the table says so, too" "$scratch/refused.table" \
+	"nothing of stalls is here: kernels of CUDA device 0 are not sampled"
 same "refused: all else is there" "$(folded refused --weight count | sum_folded)" 20000
 same "refused: no sample" "$(produced refused)" None
 FLAMEGRID_CUPTI=$BUILD/lib/fake-cupti/21/libcupti.so.12 profile old --record stalls -- --launches 20000 --devices 1
