@@ -382,6 +382,7 @@ static int make_table(struct diff *diff)
 		result = count_kernels(diff);
 	diff->report.table = diff->table;
 	diff->report.by = by_names[diff->by];
+	diff->report.has_samples = report_planes_are_sampled(diff->names.planes);
 	diff->views[1].changes = &diff->report;
 	if (result < 0)
 		log_error("%s", strerror(-result));

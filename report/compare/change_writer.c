@@ -35,23 +35,38 @@ static bool is_gone(const struct change_row *row)
 	return row->after.ns == 0 && row->after.count == 0;
 }
 
+static bool is_by_launch(const struct change_report *report)
+{
+	return report->scale.unit == RUN_LAUNCHES || report->scale.unit == RUN_WHOLE;
+}
+
+/* Returns whether parts of the run are known: steps, collectives or launches. */
+static bool has_parts(const struct change_report *report)
+{
+	return !report->has_samples || !is_by_launch(report);
+}
+
 /* Returns the time of a step, a collective, or one launch; NAN: there is none. */
-static double part_of(const struct run_scale *scale, const struct report_diff_amount *amount,
+static double part_of(const struct change_report *report, const struct report_diff_amount *amount,
 		      double units)
 {
-	if (scale->unit == RUN_LAUNCHES || scale->unit == RUN_WHOLE)
+	if (!has_parts(report))
+		return NAN;
+	if (is_by_launch(report))
 		return amount->count ? (double)amount->ns / (double)amount->count : NAN;
 	return (double)amount->ns / units;
 }
 
-static double part_before(const struct run_scale *scale, const struct report_diff_amount *amount)
+static double part_before(const struct change_report *report,
+			  const struct report_diff_amount *amount)
 {
-	return part_of(scale, amount, scale->before);
+	return part_of(report, amount, report->scale.before);
 }
 
-static double part_after(const struct run_scale *scale, const struct report_diff_amount *amount)
+static double part_after(const struct change_report *report,
+			 const struct report_diff_amount *amount)
 {
-	return part_of(scale, amount, scale->before * scale->factor);
+	return part_of(report, amount, report->scale.before * report->scale.factor);
 }
 
 /* ---- table */
@@ -83,6 +98,12 @@ static const char *relative_text(double before, double after, double factor,
 	return text;
 }
 
+/* Returns whether a column has the time of a part of the run. */
+static bool is_part(size_t column)
+{
+	return column == 4 || column == 5;
+}
+
 static void add_row(struct text_table *table, const struct change_report *report,
 		    const struct change_row *row)
 {
@@ -95,8 +116,8 @@ static void add_row(struct text_table *table, const struct change_report *report
 					     scale->factor, texts[1]),
 		time_text((double)row->before.ns, texts[2]),
 		time_text((double)row->after.ns, texts[3]),
-		time_text(part_before(scale, &row->before), texts[4]),
-		time_text(part_after(scale, &row->after), texts[5]),
+		time_text(part_before(report, &row->before), texts[4]),
+		time_text(part_after(report, &row->after), texts[5]),
 		is_gone(row) ? "gone"
 			     : relative_text((double)row->before.count, (double)row->after.count,
 					     scale->factor, texts[6]),
@@ -104,7 +125,8 @@ static void add_row(struct text_table *table, const struct change_report *report
 	};
 
 	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
-		text_table_cell(table, "%s", cells[i]);
+		if (has_parts(report) || !is_part(i))
+			text_table_cell(table, "%s", cells[i]);
 }
 
 /* Sums of whole runs are left out first: where runs have different lengths, they do not compare. */
@@ -114,18 +136,25 @@ static void begin_rows(struct text_table *table, FILE *out, const struct change_
 	const char *unit =
 		run_unit_name(report->scale.unit == RUN_WHOLE ? RUN_LAUNCHES : report->scale.unit);
 
+	const char *count = report->has_samples ? "sample change" : "count change";
+
 	snprintf(headings[0], TEXT_SIZE, "before/%s", unit);
 	snprintf(headings[1], TEXT_SIZE, "after/%s", unit);
 	const struct text_column columns[] = {
-		{"change", 12, 0, false, 0},       {"relative", 10, 1, false, 0},
-		{"before", 11, 1, false, 5},       {"after", 11, 1, false, 4},
-		{headings[0], 17, 1, false, 3},    {headings[1], 17, 1, false, 2},
-		{"count change", 12, 1, false, 1}, {report->by, 0, 2, true, 0},
+		{"change", 12, 0, false, 0},
+		{"relative", 10, 1, false, 0},
+		{"before", 11, 1, false, 5},
+		{"after", 11, 1, false, 4},
+		{headings[0], 17, 1, false, 3},
+		{headings[1], 17, 1, false, 2},
+		{count, report->has_samples ? 13 : 12, 1, false, 1},
+		{report->by, 0, 2, true, 0},
 	};
 
 	text_table_begin(table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		text_table_column(table, &columns[i]);
+		if (has_parts(report) || !is_part(i))
+			text_table_column(table, &columns[i]);
 }
 
 static void write_side(FILE *out, const struct change_report *report, const char *word,
@@ -271,8 +300,8 @@ static void write_object(FILE *out, const struct change_report *report,
 
 	fputc('{', out);
 	json_text_member(out, "name", row->name);
-	write_amount(out, "before", &row->before, part_before(scale, &row->before));
-	write_amount(out, "after", &row->after, part_after(scale, &row->after));
+	write_amount(out, "before", &row->before, part_before(report, &row->before));
+	write_amount(out, "after", &row->after, part_after(report, &row->after));
 	json_text_number(out, "change_ns", 17, change_of(report, row));
 	json_text_number(out, "relative", 17, before > 0 ? change_of(report, row) / before : NAN);
 	fprintf(out, "\"state\":\"%s\"}", is_new(row) ? "new" : is_gone(row) ? "vanished" : "both");

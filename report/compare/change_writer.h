@@ -3,6 +3,7 @@
 #ifndef CHANGE_WRITER_H
 #define CHANGE_WRITER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "change_table.h"
@@ -24,6 +25,7 @@ struct change_report {
 	struct run_scale scale;
 	struct check_step step; /* of profiles; zeroed: not known */
 	const char *by;         /* "frame", "kernel", "line", "class" */
+	bool has_samples;       /* numbers are those of samples, so that none is a launch */
 	/* rows of CHANGE_BY_KERNEL that differ, for the table: frames may do the same with other kernels */
 	uint32_t nr_kernels;
 };
@@ -36,7 +38,7 @@ uint32_t change_writer_count(const struct change_table *table, double factor);
 int change_writer_table(FILE *out, const struct change_report *report, const struct text_form *form,
 			uint32_t top);
 
-/* All rows. Numbers per step or collective are null where these are not known. */
+/* All rows. Numbers per step or collective are null where these are not known and nothing was launched. */
 int change_writer_json(FILE *out, const struct change_report *report);
 
 #endif

@@ -107,3 +107,11 @@ uint32_t report_planes_count(uint32_t set)
 {
 	return (uint32_t)__builtin_popcount(set);
 }
+
+bool report_planes_are_sampled(uint32_t set)
+{
+	const uint32_t sampled =
+		1u << REPORT_PLANE_CPU | 1u << REPORT_PLANE_OFF_CPU | 1u << REPORT_PLANE_STALLS;
+
+	return set && !(set & ~sampled);
+}

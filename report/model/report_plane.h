@@ -3,6 +3,7 @@
 #ifndef REPORT_PLANE_H
 #define REPORT_PLANE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum report_plane {
@@ -44,5 +45,8 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 
 /* Returns how many planes are in a set. */
 uint32_t report_planes_count(uint32_t planes);
+
+/* Returns whether a set has planes of samples alone, so that their numbers are those of no calls. */
+bool report_planes_are_sampled(uint32_t set);
 
 #endif

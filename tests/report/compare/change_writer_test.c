@@ -133,6 +133,46 @@ static void no_difference_of_frames_does_not_hide_that_of_kernels(void **state)
 	}
 }
 
+/* Returns the output, which the caller owns: free(). */
+static char *sampled(enum run_unit unit, bool as_json)
+{
+	struct change_row row = {.name = "[stall]wait", .before = {5, 10, 0}, .after = {6, 14, 0}};
+	struct change_table table = {
+		.rows = &row, .nr_rows = 1, .before = row.before, .after = row.after};
+	const struct change_report report = {.table = &table,
+					     .before = {.label = "old"},
+					     .after = {.label = "new"},
+					     .scale = {unit, 1, 1, 1},
+					     .by = "kernel",
+					     .has_samples = true};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(as_json ? change_writer_json(out, &report)
+				 : change_writer_table(out, &report, NULL, 0),
+			 0);
+	fclose(out);
+	return text;
+}
+
+static void a_sample_is_no_launch(void **state)
+{
+	char *whole = sampled(RUN_WHOLE, false), *steps = sampled(RUN_STEPS, false),
+	     *json = sampled(RUN_LAUNCHES, true);
+
+	(void)state;
+	assert_non_null(strstr(whole, "      change   relative      before       after "
+				      "sample change  kernel\n"));
+	assert_null(strstr(whole, "/launch"));
+	assert_non_null(strstr(whole, " ns      +20.00 %  [stall]wait\n"));
+	assert_non_null(strstr(steps, "before/step"));
+	assert_non_null(strstr(json, "\"before\":{\"count\":5,\"ns\":10,\"unit_ns\":null,"));
+	free(whole);
+	free(steps);
+	free(json);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +180,7 @@ int main(void)
 		cmocka_unit_test(a_step_that_is_not_known_is_null),
 		cmocka_unit_test(rows_that_do_not_differ_are_left_out),
 		cmocka_unit_test(no_difference_of_frames_does_not_hide_that_of_kernels),
+		cmocka_unit_test(a_sample_is_no_launch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
