@@ -144,8 +144,7 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 /* Reads everything that was published when the pass began, and sends it as far as the window has room. It sends at most
  * GUEST_PROCESS_BATCHES messages, so that one process does not hold up the others. A guest with a probe has no such
  * limit, because only so many of the kernel's stacks can wait for its launches.
- *   - 4: the pass is complete, but left a few records for a later one (read_delay.h), or samples that wait
- *     for lines.
+ *   - 4: the pass is complete, but left a few records for a later one (read_delay.h).
  *   - 3: names that it sent have to arrive before the rest.
  *   - 2: the rest is due at once; call again.
  *   - 1: there was no room for all of it; call again.

@@ -335,7 +335,7 @@ bool ring_source_begin(struct ring_source *source, bool whole, uint64_t now_ns)
 
 bool ring_source_delays(const struct ring_source *source)
 {
-	return source->delays || ring_samples_wait_for_lines(source->definitions.samples);
+	return source->delays;
 }
 
 static int read_on(struct ring_source *source, struct batch_builder *builder)
