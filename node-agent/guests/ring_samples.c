@@ -26,6 +26,8 @@ struct ring_samples {
 	const struct ring_outputs *outputs; /* borrowed */
 	uid_t user;
 	bool is_late;               /* the guest has not heard of all code */
+	bool gave_up;               /* nothing waits for the rest of a cubin any more */
+	uint64_t newest_ns;         /* of all definitions of samples */
 	struct cubin_table *cubins; /* owns; NULL: until the first cubin comes */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX]; /* string ids */
 	struct host_sample *samples;                    /* owns */
@@ -238,9 +240,17 @@ static int add_all(struct ring_samples *samples, const struct definition_kernel_
 
 /* ---- samples that wait for lines */
 
-static bool is_waiting(const struct ring_samples *samples, uint64_t crc)
+/* Returns whether lines may come for the samples. */
+static bool is_waiting(const struct ring_samples *samples,
+		       const struct definition_kernel_samples *head)
 {
-	return samples->cubins && cubin_table_state(samples->cubins, crc) == CUBIN_WAITING;
+	enum cubin_state state = samples->cubins
+					 ? cubin_table_state(samples->cubins, head->cubin_crc)
+					 : CUBIN_UNKNOWN;
+
+	return state == CUBIN_WAITING ||
+	       (state == CUBIN_PARTIAL && !samples->gave_up &&
+		samples->newest_ns - head->time_ns < RING_SAMPLES_REST_NS);
 }
 
 static void append(struct ring_samples *samples, struct waiting *waiting)
@@ -256,7 +266,7 @@ static int pass(struct ring_samples *samples, struct waiting *waiting)
 	const size_t size = waiting->head.nr_entries * sizeof(struct definition_kernel_sample);
 	int r = 0;
 
-	if (is_waiting(samples, waiting->head.cubin_crc)) {
+	if (is_waiting(samples, &waiting->head)) {
 		if (waiting->size <= RING_SAMPLES_WAITING - samples->waiting_bytes) {
 			append(samples, waiting);
 			return 0;
@@ -300,6 +310,7 @@ bool ring_samples_wait_for_lines(const struct ring_samples *samples)
 
 void ring_samples_give_up(struct ring_samples *samples)
 {
+	samples->gave_up = true;
 	for (const struct waiting *waiting = samples->first; waiting; waiting = waiting->next)
 		cubin_table_give_up(samples->cubins, waiting->head.cubin_crc);
 }
@@ -340,6 +351,8 @@ int ring_samples_add(struct ring_samples *samples, const struct definition_kerne
 	made->size = (uint32_t)room;
 	memcpy(made->entries, entries, nr_good * entry_size);
 	memcpy(made->entries + nr_good * entry_size, kernel, name_size);
+	if (head->time_ns > samples->newest_ns)
+		samples->newest_ns = head->time_ns;
 	int r = pass(samples, made);
 	return r ? r : nr_good < head->nr_entries ? -EINVAL : 0;
 }

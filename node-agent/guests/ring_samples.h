@@ -18,6 +18,8 @@
 #define RING_SAMPLES_NODES_MAX (1u << 18) /* new nodes that the process's kernels may make */
 #define RING_SAMPLES_TEXT_MAX  (8u << 20) /* bytes of names and paths in them */
 #define RING_SAMPLES_WAITING   (4u << 20) /* bytes of definitions that wait for lines */
+/* For so long, by the guest's clock, samples wait for the rest of a cubin of which a part has come. */
+#define RING_SAMPLES_REST_NS 5000000000ull
 
 struct message;
 struct ring_samples;

@@ -62,10 +62,8 @@ static void samples_without_known_code_have_offsets(void **state)
 	struct ring_source_fixture *fixture = *state;
 	static const struct definition_kernel_sample entries[] = {{0x1a0, 0, 1},
 								  {UINT32_MAX, 0, 2}};
-	uint8_t *image = samples_fixture_image();
 
 	samples_fixture_define(fixture, CRC, 0, "a", entries, 2);
-	samples_fixture_piece(fixture, CRC, CUBIN_SIZE, 0, image, PIECE); /* the rest never comes */
 	samples_fixture_define(fixture, CRC, 0, "a", entries, 1);
 	samples_fixture_define(fixture, CRC + 1, 0, "a", entries, 1);
 	samples_fixture_define(fixture, CRC, 0, "", entries, 1);
@@ -79,7 +77,6 @@ static void samples_without_known_code_have_offsets(void **state)
 			    "+0x1a0 < <unknown>");
 	/* nobody has defined the reason */
 	assert_int_equal(samples[0].name_id, 0);
-	free(image);
 	samples_fixture_reason(fixture, 0, "barrier");
 	samples_fixture_define(fixture, CRC, 0, "a", entries, 1);
 	samples = samples_fixture_take_all(fixture, 1);
@@ -116,16 +113,60 @@ static void samples_whose_code_was_never_told_are_counted_after_an_attach(void *
 	assert_int_equal(no_code(fixture, 1), 12);
 }
 
-static void samples_of_code_that_is_not_whole_are_counted(void **state)
+static void define_at(struct ring_source_fixture *fixture, uint64_t crc, uint64_t time_ns)
+{
+	static const struct definition_kernel_sample entry = {0, 0, 5};
+	const struct definition_kernel_samples head = {
+		.time_ns = time_ns, .cubin_crc = crc, .device_id = 2, .nr_entries = 1};
+	uint8_t tail[sizeof(entry) + 1];
+
+	memcpy(tail, &entry, sizeof(entry));
+	tail[sizeof(entry)] = 'a';
+	assert_true(record_ring_define(fixture->guest, DEFINITION_KERNEL_SAMPLES, &head,
+				       sizeof(head), tail, sizeof(tail)));
+}
+
+static void samples_wait_for_the_rest_of_their_code(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
-	static const struct definition_kernel_sample entry = {0, 0, 5};
+	uint8_t *image = samples_fixture_image();
+
+	samples_fixture_piece(fixture, CRC, CUBIN_SIZE, 0, image, PIECE);
+	define_at(fixture, CRC, 1000);
+	samples_fixture_take_all(fixture, 0);
+	assert_true(ring_source_waits_for_lines(fixture->source, 1));
+	samples_fixture_cubin(fixture);
+	samples_fixture_take_all(fixture, 0); /* the next pass begins with what waits */
+	const struct host_sample *samples = samples_fixture_take_all(fixture, 1);
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id),
+			    "/src/one.cu:10:a < a");
+	assert_int_equal(no_code(fixture, 2), 0);
+	free(image);
+}
+
+static void samples_of_code_that_never_gets_whole_are_counted(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
 	static const uint8_t bytes[64];
 
 	samples_fixture_piece(fixture, CRC, 128, 0, bytes, sizeof(bytes));
-	samples_fixture_define(fixture, CRC, 2, "a", &entry, 1);
+	define_at(fixture, CRC, 1000);
+	define_at(fixture, CRC + 1, 999 + RING_SAMPLES_REST_NS);
+	samples_fixture_take_all(fixture, 1);
+	assert_int_equal(no_code(fixture, 2), 0);
+	/* It waits itself, and the first waits no more. */
+	define_at(fixture, CRC, 1000 + RING_SAMPLES_REST_NS);
+	samples_fixture_take_all(fixture, 0);
 	samples_fixture_take_all(fixture, 1);
 	assert_int_equal(no_code(fixture, 2), 5);
+	/* An end does not wait for it either. */
+	assert_true(ring_source_waits_for_lines(fixture->source, 1));
+	assert_true(ring_source_waits_for_lines(fixture->source, 1 + RING_SOURCE_LINES_NS));
+	const struct host_sample *samples = samples_fixture_take_all(fixture, 1);
+	assert_string_equal(ring_source_fixture_stack(fixture, samples[0].stack_id), "+0x0 < a");
+	assert_int_equal(no_code(fixture, 2), 10);
+	define_at(fixture, CRC, 1000 + RING_SAMPLES_REST_NS);
+	samples_fixture_take_all(fixture, 1);
 	assert_int_equal(samples_fixture_code_lost(fixture), 0);
 }
 
@@ -484,7 +525,8 @@ int main(void)
 		TEST(samples_have_lines_and_inlined_functions),
 		TEST(samples_without_known_code_have_offsets),
 		TEST(samples_whose_code_was_never_told_are_counted_after_an_attach),
-		TEST(samples_of_code_that_is_not_whole_are_counted),
+		TEST(samples_wait_for_the_rest_of_their_code),
+		TEST(samples_of_code_that_never_gets_whole_are_counted),
 		TEST(an_agent_without_cubins_has_offsets),
 		TEST(what_no_guest_writes_is_counted),
 		TEST(numbers_out_of_range_are_bounded),
