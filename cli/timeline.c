@@ -287,8 +287,8 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 	return error ? error : read_calls(store_path, source, shown);
 }
 
-static void explain(const struct timeline *timeline, int error,
-		    const struct timeline_choice *choice)
+/* Returns the exit status. */
+static int explain(const struct timeline *timeline, int error, const struct timeline_choice *choice)
 {
 	if (error == -ENOENT && timeline->lacks_some)
 		log_error("%s has no timeline so far", timeline->path);
@@ -299,6 +299,7 @@ static void explain(const struct timeline *timeline, int error,
 		log_error("%s: %s", timeline->path, choice->text);
 	else
 		log_error("%s" EVENT_FORMAT_FOLDER ": %s", timeline->path, strerror(-error));
+	return error == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
 }
 
 /* Returns the exit status. */
@@ -313,7 +314,7 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 		log_error("no event of these ranks was kept in this time: the profile has events "
 			  "of %.3f s",
 			  (double)(shown->extent.last_ns - shown->extent.first_ns) * 1e-9);
-		return EXIT_FAILED;
+		return EXIT_NOTHING;
 	}
 	if (write_file(timeline, profile, clocks, shown))
 		return EXIT_FAILED;
@@ -328,10 +329,8 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 	struct extent extent;
 	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
 
-	if (error) {
-		explain(timeline, error, &(struct timeline_choice){0});
-		return EXIT_FAILED;
-	}
+	if (error)
+		return explain(timeline, error, &(struct timeline_choice){0});
 	return timeline_show_steps(
 		&(struct timeline_show_steps){
 			.name = timeline->path,
@@ -355,14 +354,13 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 
 	if (!error)
 		error = find_range(timeline, source, extent, &shown.request, &shown.choice);
-	if (error) {
-		explain(timeline, error, &shown.choice);
-		return EXIT_FAILED;
-	}
+	if (error)
+		return explain(timeline, error, &shown.choice);
 	const struct profile_slice slice = {.store_path = store_path,
 					    .source = source,
 					    .request = &shown.request,
 					    .by_launch = shown.choice.is_step,
+					    .may_be_empty = timeline->format == TIMELINE_HTML,
 					    .first_ns = extent->first_ns,
 					    .last_ns = extent->last_ns};
 	return timeline->format == TIMELINE_HTML
@@ -398,7 +396,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 	else if (!error && makes_part)
 		status = make_part(timeline, store_path, source);
 	else if (error)
-		explain(timeline, error, &shown.choice);
+		status = explain(timeline, error, &shown.choice);
 	else
 		status = write_events(timeline, profile, clocks, &shown);
 	timeline_calls_fini(&shown.calls);

@@ -1,5 +1,6 @@
 #include "timeline_make_profile.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -43,7 +44,7 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 	snprintf(path, sizeof(path), "%s", output.path);
 	result = output_files_finish(&output, result, error);
 	if (result < 0)
-		return EXIT_FAILED;
+		return result == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
 	log_notice("%" PRIu64 " piece%s of GPU work in %s", counts.nr_work,
 		   counts.nr_work == 1 ? "" : "s", path);
 	if (counts.nr_silent)

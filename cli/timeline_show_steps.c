@@ -12,8 +12,8 @@
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
 #include "report/profile/profile_collectives.h"
-#include "timeline/trace/timeline_choice.h"
 #include "timeline/steps/step_reader.h"
+#include "timeline/trace/timeline_choice.h"
 
 struct shown {
 	struct steps_view view;
@@ -123,7 +123,8 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 		return status;
 	if (rows->nr_open)
 		log_notice("%" PRIu32 " step%s left out: %s end was not kept", rows->nr_open,
-			   rows->nr_open == 1 ? " is" : "s are", rows->nr_open == 1 ? "its" : "their");
+			   rows->nr_open == 1 ? " is" : "s are",
+			   rows->nr_open == 1 ? "its" : "their");
 	return timeline_losses_say(counts, 0) ? EXIT_LOSS : EXIT_OK;
 }
 
@@ -157,6 +158,7 @@ int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_
 	} else if (!rows.nr_rows) {
 		timeline_losses_say(&counts, 0);
 		say_none(show, &rows);
+		status = EXIT_NOTHING;
 	} else {
 		status = write_rows(show, source, &rows, &counts);
 	}

@@ -8,6 +8,7 @@
 #define EXIT_FAILED    1 /* something could not be done; check has statuses of its own */
 #define EXIT_USAGE     2 /* the command line was not understood */
 #define EXIT_LOSS      3 /* report --strict: records were lost; merge: a profile was damaged */
+#define EXIT_NOTHING   4 /* timeline: nothing of the kind that was asked for is there */
 #define EXIT_RUN_OWN   125
 #define EXIT_RUN_EXEC  126 /* the command was found and could not be started */
 #define EXIT_RUN_FOUND 127 /* no such command */

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cli/base/child_process.h"
+#include "cli/base/verbs.h"
 
 #define ERROR_MAX 4096u
 
@@ -22,7 +23,7 @@ struct entry {
 	int fd, error_fd;         /* the page or a part of it, and what the child said; -1: none */
 	uint64_t size;
 	uint64_t changed_ns, asked_ns, begun_ns, made_ns;
-	bool is_made, has_failed;
+	bool is_made, has_failed, is_nothing; /* is_nothing: has_failed, too */
 };
 
 struct page_cache {
@@ -89,9 +90,10 @@ static void poll_child(struct entry *entry)
 	entry->is_made = true;
 	entry->made_ns = clock_now_ns();
 	entry->size = fstat(entry->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
-	/* 3: without what was damaged. */
+	/* EXIT_LOSS: without what was damaged. */
+	entry->is_nothing = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOTHING;
 	entry->has_failed = !entry->size || !WIFEXITED(status) ||
-			    (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3);
+			    (WEXITSTATUS(status) != EXIT_OK && WEXITSTATUS(status) != EXIT_LOSS);
 }
 
 /* The place of a key, or a free one, or the one that nobody has asked for longest. NULL: children make all pages. */
@@ -179,7 +181,7 @@ static void begin(const struct page_cache *cache, const struct page_wanted *want
 	close_file(&entry->fd);
 	close_file(&entry->error_fd);
 	entry->size = 0;
-	entry->is_made = entry->has_failed = false;
+	entry->is_made = entry->has_failed = entry->is_nothing = false;
 	entry->changed_ns = wanted->changed_ns;
 	entry->begun_ns = entry->made_ns = clock_now_ns();
 	entry->fd = open_file();
@@ -248,7 +250,7 @@ enum page_state page_cache_get(struct page_cache *cache, const struct page_wante
 	page->fd = entry->has_failed ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
 	if (page->fd < 0) {
 		page->error = read_error(entry);
-		return PAGE_FAILED;
+		return entry->is_nothing ? PAGE_NOTHING : PAGE_FAILED;
 	}
 	page->size = entry->size;
 	return PAGE_READY;

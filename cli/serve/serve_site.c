@@ -157,11 +157,14 @@ static int answer_page(struct serve_site *site, const struct page_wanted *wanted
 {
 	struct page page;
 
-	switch (page_cache_get(site->pages, wanted, &page)) {
+	const enum page_state state = page_cache_get(site->pages, wanted, &page);
+
+	switch (state) {
 	case PAGE_MAKING:
 		return answer_text(answer, 202, "text/html; charset=utf-8", waiting_page);
 	case PAGE_FAILED:
-		answer->status = 500;
+	case PAGE_NOTHING:
+		answer->status = state == PAGE_NOTHING ? 404 : 500;
 		answer->type = "text/plain; charset=utf-8";
 		answer->body = page.error;
 		answer->size = page.error ? strlen(page.error) : 0;

@@ -99,6 +99,8 @@ static void write_words(const struct profile_slice *slice, const struct timeline
 	for (uint32_t i = 0; i < events->nr_work && slice->request->to_ns == UINT64_MAX; i++)
 		if (to_ns == UINT64_MAX || events->work[i].end_ns > to_ns)
 			to_ns = events->work[i].end_ns;
+	if (to_ns == UINT64_MAX) /* nothing came */
+		to_ns = from_ns > slice->last_ns ? from_ns : slice->last_ns;
 	at = snprintf(text, WORDS_SIZE, "%.6f s from %.6f s on", (double)(to_ns - from_ns) * 1e-9,
 		      (double)(from_ns - slice->first_ns) * 1e-9);
 	if (counts->nr_launchless)
@@ -258,7 +260,7 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 	if (status)
 		return status;
 	status = fill(database, slice, events, counts);
-	if (!status && counts->nr_work == 0)
+	if (!status && counts->nr_work == 0 && !slice->may_be_empty)
 		status = error_text_set(error, -ENODATA,
 					"no GPU work of these ranks is in this time");
 	if (!status)

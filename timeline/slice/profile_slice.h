@@ -18,6 +18,7 @@ struct profile_slice {
 	const struct timeline_request *request;
 	/* the time is that of launches, as a step's is: GPU work belongs to it if its launch does */
 	bool by_launch;
+	bool may_be_empty;          /* a time without GPU work is a part without rows */
 	uint64_t first_ns, last_ns; /* of all events (timeline_source_extent()) */
 };
 
@@ -29,8 +30,9 @@ struct profile_slice_counts {
 };
 
 /* output_path: the new store, which must not be there, nor output_path with ".new". 0; -EEXIST; -ENODATA: no GPU work
- * is in this time; -EPROTO: the store was written by an earlier version; errors of timeline_source_read(); other
- * -errno. On error no file is left, and *error is NULL, or one line that the caller owns. */
+ * is in this time, and it may not be empty; -EPROTO: the store was written by an earlier version; errors of
+ * timeline_source_read(); other -errno. On error no file is left, and *error is NULL, or one line that the caller
+ * owns. */
 int profile_slice_write(const struct profile_slice *slice, const char *output_path,
 			struct profile_slice_counts *counts, char **error);
 

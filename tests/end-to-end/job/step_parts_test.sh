@@ -74,17 +74,17 @@ spans = [item["end"] - item["start"] for item in read(sys.argv[1])[0] if item["n
 print(sum(spans), len(spans))' "$scratch/t.perfetto")"
 check "ranges: a step for each" [ "$(wc -l <"$scratch/steps")" -ge 200 ]
 steps "$scratch/ranges" --step-range thread
-same "no such range: status" $? 1
+same "no such range: status" $? 4
 contains "no such range" "$scratch/err" 'no range "thread" was kept: flamegrid run --nvtx --timeline all keeps ranges'
 "$flamegrid" timeline "$scratch/ranges" --step-range "thread 2" -o "$scratch/t" 2>"$scratch/err"
 same "a range without --steps: status" $? 2
 
 # ---- what does not go well
 steps "$scratch/ranks" --ranks 9
-same "no such rank: status" $? 1
+same "no such rank: status" $? 4
 contains "no such rank" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
 steps "$scratch/p" --from 1h
-same "no step in this time: status" $? 1
+same "no step in this time: status" $? 4
 contains "no step in this time" "$scratch/err" "no step has both its begin and its end in this time"
 for wrong in "--step 3" "--around-worst" "-f xml"; do
 	steps "$scratch/p" $wrong

@@ -43,14 +43,14 @@ contains "the slowest step: why" "$scratch/err" "step $slowest of process "
 contains "the slowest step: of how many" "$scratch/err" "is the slowest of 21: "
 contains "the slowest step: the first one" "$scratch/err" "the first step of each process does not count"
 for step in 1 99; do
-	show training 1 --step $step
+	show training 4 --step $step
 	contains "step $step: which there are" "$scratch/err" "step $step is not there: steps 2 to 23 have both"
 done
 show training 2 --step 0
 show training 2 --step 3 --from 1s
 show training 2 --step 3 --around-worst
 contains "one choice" "$scratch/err" "only one is possible"
-show training 1 --step 3 --ranks 4
+show training 4 --step 3 --ranks 4
 contains "no such rank" "$scratch/err" "no step was kept"
 
 # ---- ranges
@@ -75,7 +75,7 @@ nvtx=
 run windows "windows 9" --record sync
 show windows 0
 gap=$(line gap)
-show windows 1 --step 1
+show windows 4 --step 1
 contains "no step: said" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
 show windows 0 --around-worst
 contains "no step: the largest gap" "$scratch/err" "no step is marked, so this is the largest gap of a GPU: $gap ms"
@@ -113,7 +113,7 @@ show again 0 --step 23
 same "merged twice: step 23" "$(line work)" in_step_23
 rm "$scratch"/again/profile.db
 cp "$scratch/merged/profile.db" "$scratch/again/"
-show again 1
+show again 4
 contains "the timeline of another merge is not believed" "$scratch/err" "1 files beside the timeline's are of another profile"
 
 # ---- what lies in the folder beside the timeline's files
@@ -126,5 +126,5 @@ show training 0
 same "others: all steps, and nothing else" "$(line steps) $(line work | wc -w)" "$(seq -s ' ' 2 23) 24"
 contains "others: said" "$scratch/err" "3 files beside the timeline's are of another profile, or no regular files"
 rm -r "$folder/00000001.events"
-show training 1
+show training 4
 contains "others alone" "$scratch/err" "no event of these ranks"

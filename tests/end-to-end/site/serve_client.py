@@ -1,5 +1,6 @@
 """What browsers and others ask of `flamegrid serve`. Arguments: URL with the token, FLAMEGRID, the served folder. Prints lines of
 WHAT, what is so, and what is expected, with tabs between."""
+import base64
 import concurrent.futures
 import http.client
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.parse
+import zlib
 
 url, flamegrid, folder = sys.argv[1:]
 where = urllib.parse.urlsplit(url)
@@ -33,6 +35,10 @@ def made(path):
 
 def tell(what, is_, expected):
     print(what, is_, expected, sep="\t")
+
+
+def unpacked(page):
+    return zlib.decompress(base64.b64decode(re.search(rb'id="profile">([^<]*)<', page)[1]))
 
 
 def report(profile):
@@ -74,7 +80,9 @@ tell("a timeline", (status, body == whole, "attachment" in headers["Content-Disp
 part = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "--to=1ms"], capture_output=True, check=True).stdout
 tell("a part of one", made(links["kept"] + "timeline?to=1ms")[2] == part != whole, True)
 status, headers, body = made(links["kept"] + "timeline?step=77777")
-tell("a step that is not there", (status, body.startswith(b"flamegrid: timeline: ")), (500, True))
+tell("a step that is not there", (status, body.startswith(b"flamegrid: timeline: ")), (404, True))
+status, headers, body = made(links["kept"] + "timeline?from=9h")
+tell("a timeline of a time without events", (status, b"no event of these ranks was kept in this time" in body), (404, True))
 tell("values that are none", [ask(links["kept"] + f"timeline?{query}", cookie)[0] for query in
                               ("from=--output", "from=1s;id", "ranks=" + "1" * 200, "step=%2e%2e%2f")], [400] * 4)
 
@@ -87,7 +95,8 @@ tell("ranges that are none", [ask(links["kept"] + f"?{query}", cookie)[0::2] == 
                               b"from is less.\n") for query in ("from=1", "to=1", "from=2&to=2", "from=3&to=2", "from=-1&to=2", "from=1s&to=2s", "from=&to=2",
                               "from=0x1&to=0x2", "from=1&to=" + "9" * 17, "from=1%00&to=2", "from=--output&to=2")], [True] * 11)
 status, headers, body = made(links["kept"] + f"?from={10**14}&to={10**14 + 1}")
-tell("a range without work", (status, b"no GPU work" in body), (500, True))
+tell("a range without work is a page without work", (status, headers["Content-Type"], b"a part of a profile, 0.000000 s from 100000.000000 s on" in unpacked(body)),
+     (200, "text/html; charset=utf-8", True))
 status, headers, body = ask(links["&lt;b&gt;_&amp;"] + "?from=1&to=2", cookie)
 tell("a range of a profile without a timeline", (status, b"has no timeline" in body), (400, True))
 
