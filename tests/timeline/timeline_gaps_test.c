@@ -29,6 +29,7 @@ static struct timeline_work work_of(uint32_t device_id, uint64_t start_ns, uint6
 				      .end_ns = end_ns,
 				      .process_id = 1,
 				      .device_id = device_id,
+				      .launch = TIMELINE_SOURCE_NONE,
 				      .kind = RECORD_GPU_KERNEL};
 }
 
@@ -116,7 +117,7 @@ static void busy_time_is_counted_by_step(void **state)
 	struct timeline_busy busy;
 
 	(void)state;
-	assert_int_equal(timeline_busy_init(&busy, work, 4), 0);
+	assert_int_equal(timeline_busy_init(&busy, NULL, work, 4), 0);
 	assert_int_equal(busy.step_ns, 1000);
 	assert_int_equal(busy.nr_loads, 8);
 	for (uint32_t i = 0; i < 8; i++) {
@@ -127,9 +128,55 @@ static void busy_time_is_counted_by_step(void **state)
 	assert_int_equal(busy.nr_idle, 1);
 	assert_int_equal(busy.idle[0].begin_ns, 12500);
 	assert_int_equal(busy.idle[0].end_ns, 40000);
+	assert_int_equal(busy.idle[0].reason, TIMELINE_IDLE_UNKNOWN);
 	timeline_busy_fini(&busy);
-	assert_int_equal(timeline_busy_init(&busy, work, 0), 0);
+	assert_int_equal(timeline_busy_init(&busy, NULL, work, 0), 0);
 	assert_int_equal(busy.nr_loads + busy.nr_idle, 0);
+	timeline_busy_fini(&busy);
+}
+
+static void idle_time_has_the_reason_of_the_launch_that_ends_it(void **state)
+{
+	enum { MS = 1000000 };
+	static const struct timeline_launch launches[] = {
+		{.time_ns = 12 * MS},       /* late by 2 ms */
+		{.time_ns = 20 * MS + 500}, /* late by less than 1 ms */
+		{.time_ns = 1},             /* long before its work */
+		{.time_ns = 50 * MS},       /* a clock that is off: after its work began */
+	};
+	struct timeline_work work[] = {
+		work_of(0, 0, 10 * MS),
+		work_of(0, 13 * MS, 20 * MS),
+		work_of(0, 21 * MS, 22 * MS),
+		work_of(0, 21 * MS, 30 * MS),
+		work_of(0, 40 * MS, 41 * MS),
+		work_of(0, 44 * MS, 45 * MS),
+		work_of(0, 45 * MS + 9999, 46 * MS),
+	};
+	static const struct timeline_idle want[] = {
+		{10 * MS, 12 * MS, 0, 0, TIMELINE_IDLE_HOST},
+		{12 * MS, 13 * MS, 0, 0, TIMELINE_IDLE_START},
+		{20 * MS, 20 * MS + 500, 0, 1, TIMELINE_IDLE_LAUNCHES},
+		{20 * MS + 500, 21 * MS, 0, 1, TIMELINE_IDLE_START},
+		{30 * MS, 40 * MS, 0, 2, TIMELINE_IDLE_START},
+		{41 * MS, 44 * MS, 0, 3, TIMELINE_IDLE_HOST},
+	};
+	struct timeline_busy busy;
+
+	(void)state;
+	work[1].launch = 0;
+	work[2].launch = TIMELINE_SOURCE_NONE;
+	work[3].launch = 1; /* of two that begin together, the one whose launch is here */
+	work[4].launch = 2;
+	work[5].launch = 3;
+	assert_int_equal(timeline_busy_init(&busy, launches, work, 7), 0);
+	assert_int_equal(busy.nr_idle, sizeof(want) / sizeof(*want));
+	for (uint32_t i = 0; i < busy.nr_idle; i++) {
+		assert_int_equal(busy.idle[i].begin_ns, want[i].begin_ns);
+		assert_int_equal(busy.idle[i].end_ns, want[i].end_ns);
+		assert_int_equal(busy.idle[i].launch, want[i].launch);
+		assert_int_equal(busy.idle[i].reason, want[i].reason);
+	}
 	timeline_busy_fini(&busy);
 }
 
@@ -142,7 +189,7 @@ static void times_may_be_any(void **state)
 	struct timeline_busy busy;
 
 	(void)state;
-	assert_int_equal(timeline_busy_init(&busy, work, 2), 0);
+	assert_int_equal(timeline_busy_init(&busy, NULL, work, 2), 0);
 	assert_in_range(busy.nr_loads, 1, TIMELINE_BUSY_STEPS);
 	assert_int_equal(busy.nr_idle, 1);
 	timeline_busy_fini(&busy);
@@ -158,6 +205,7 @@ int main(void)
 		TEST(waits_are_no_work),
 		TEST(the_largest_gap_outlives_the_small_ones),
 		TEST(busy_time_is_counted_by_step),
+		TEST(idle_time_has_the_reason_of_the_launch_that_ends_it),
 		TEST(times_may_be_any),
 	};
 

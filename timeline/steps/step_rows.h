@@ -7,10 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "timeline/trace/timeline_busy.h"
 #include "timeline/trace/timeline_steps.h"
 
 /* The host's part of a gap below this is the price of launches; from here on the host did something else. */
-#define STEP_ROWS_HOST_NS 1000000u
+#define STEP_ROWS_HOST_NS TIMELINE_BUSY_HOST_NS
 
 enum step_part {
 	STEP_COMPUTE, /* kernels that are not NCCL's */

@@ -9,6 +9,8 @@
 
 struct maker {
 	struct timeline_busy *made;
+	const struct timeline_launch *launches;
+	const struct timeline_work *work, *end; /* of the process: the present piece, and the end */
 	uint32_t device_id;
 	uint64_t begin_ns, end_ns; /* of the stretch of work; both 0: none yet */
 	uint64_t step, busy_ns;    /* number of the present step, and what is in it so far */
@@ -72,27 +74,66 @@ static int add_stretch(struct maker *maker)
 	return error;
 }
 
-static int add_idle(struct maker *maker, uint64_t end_ns)
+/* Finds the first launch of the work that begins when the present piece does, as far as launches are here. */
+static uint32_t find_launch(const struct maker *maker)
+{
+	uint32_t found = TIMELINE_SOURCE_NONE;
+
+	for (const struct timeline_work *work = maker->work;
+	     work < maker->end && work->start_ns == maker->work->start_ns; work++)
+		if (work->device_id == maker->device_id && work->kind != RECORD_GPU_SYNC &&
+		    work->launch < found)
+			found = work->launch;
+	return found;
+}
+
+static int add_piece(struct maker *maker, const struct timeline_idle *piece)
 {
 	struct timeline_busy *made = maker->made;
 
-	if (end_ns - maker->end_ns < TIMELINE_BUSY_IDLE_NS)
+	if (piece->begin_ns >= piece->end_ns)
 		return 0;
 	if (array_reserve(&made->idle, &made->room_idle, made->nr_idle + 1ull, sizeof(*made->idle)))
 		return -ENOMEM;
-	made->idle[made->nr_idle++] =
-		(struct timeline_idle){maker->end_ns, end_ns, maker->device_id};
+	made->idle[made->nr_idle++] = *piece;
 	return 0;
 }
 
-static int add_work(struct maker *maker, const struct timeline_work *work)
+/* Adds the gap before the present piece of work. */
+static int add_idle(struct maker *maker)
 {
+	struct timeline_idle piece = {.begin_ns = maker->end_ns,
+				      .end_ns = maker->work->start_ns,
+				      .device_id = maker->device_id,
+				      .launch = find_launch(maker)};
+
+	if (piece.end_ns - piece.begin_ns < TIMELINE_BUSY_IDLE_NS)
+		return 0;
+	if (piece.launch == TIMELINE_SOURCE_NONE)
+		return add_piece(maker, &piece);
+	const uint64_t time_ns = maker->launches[piece.launch].time_ns;
+	struct timeline_idle start = piece;
+
+	start.reason = TIMELINE_IDLE_START;
+	if (time_ns > start.begin_ns)
+		start.begin_ns = time_ns < start.end_ns ? time_ns : start.end_ns;
+	piece.end_ns = start.begin_ns;
+	piece.reason = piece.end_ns - piece.begin_ns < TIMELINE_BUSY_HOST_NS
+			       ? TIMELINE_IDLE_LAUNCHES
+			       : TIMELINE_IDLE_HOST;
+	int error = add_piece(maker, &piece);
+	return error ? error : add_piece(maker, &start);
+}
+
+static int add_work(struct maker *maker)
+{
+	const struct timeline_work *work = maker->work;
 	int error = 0;
 
 	if (maker->end_ns && work->start_ns > maker->end_ns) {
 		error = add_stretch(maker);
 		if (!error)
-			error = add_idle(maker, work->start_ns);
+			error = add_idle(maker);
 		maker->begin_ns = work->start_ns;
 	} else if (!maker->end_ns) {
 		maker->begin_ns = work->start_ns;
@@ -103,15 +144,19 @@ static int add_work(struct maker *maker, const struct timeline_work *work)
 	return error;
 }
 
-static int add_device(struct timeline_busy *busy, const struct timeline_work *work,
-		      uint32_t nr_work, uint32_t device_id)
+static int add_device(struct timeline_busy *busy, const struct timeline_launch *launches,
+		      const struct timeline_work *work, uint32_t nr_work, uint32_t device_id)
 {
-	struct maker maker = {.made = busy, .device_id = device_id};
+	struct maker maker = {.made = busy,
+			      .launches = launches,
+			      .work = work,
+			      .end = work + nr_work,
+			      .device_id = device_id};
 	int error = 0;
 
-	for (uint32_t i = 0; i < nr_work && !error; i++)
-		if (work[i].device_id == device_id && work[i].kind != RECORD_GPU_SYNC)
-			error = add_work(&maker, &work[i]);
+	for (; maker.work < maker.end && !error; maker.work++)
+		if (maker.work->device_id == device_id && maker.work->kind != RECORD_GPU_SYNC)
+			error = add_work(&maker);
 	if (!error)
 		error = add_stretch(&maker);
 	if (!error)
@@ -119,8 +164,8 @@ static int add_device(struct timeline_busy *busy, const struct timeline_work *wo
 	return error ? error : add_load(&maker, maker.step + 1, 0);
 }
 
-int timeline_busy_init(struct timeline_busy *busy, const struct timeline_work *work,
-		       uint32_t nr_work)
+int timeline_busy_init(struct timeline_busy *busy, const struct timeline_launch *launches,
+		       const struct timeline_work *work, uint32_t nr_work)
 {
 	uint32_t devices[RECORD_DEVICES_MAX + 1], nr = 0, known;
 	uint64_t last_ns = 0;
@@ -137,7 +182,7 @@ int timeline_busy_init(struct timeline_busy *busy, const struct timeline_work *w
 	if (nr)
 		busy->step_ns = find_step(last_ns - work[0].start_ns);
 	for (uint32_t i = 0; i < nr && !error; i++)
-		error = add_device(busy, work, nr_work, devices[i]);
+		error = add_device(busy, launches, work, nr_work, devices[i]);
 	return error;
 }
 

@@ -1,5 +1,5 @@
-/* When the GPUs of a process worked, from its work: idle time between pieces of work, and the share of time that they
- * were busy. Both are of this process alone. Pure; used by one thread. */
+/* When the GPUs of a process worked, from its work: idle time between pieces of work, with its reason, and the share of
+ * time that they were busy. Both are of this process alone. Pure; used by one thread. */
 #ifndef TIMELINE_BUSY_H
 #define TIMELINE_BUSY_H
 
@@ -7,10 +7,22 @@
 
 #define TIMELINE_BUSY_IDLE_NS 10000u /* shorter gaps are not shown */
 #define TIMELINE_BUSY_STEPS   1000u  /* of a GPU at most */
+#define TIMELINE_BUSY_HOST_NS                                                                      \
+	1000000u /* below, the host's part of a gap is the price of launches; else it did other things */
 
-struct timeline_idle {
+/* A gap ends with the begin of work. The host was late with it until its launch, and then it was to start. */
+enum timeline_idle_reason {
+	TIMELINE_IDLE_UNKNOWN,  /* the launch is not here */
+	TIMELINE_IDLE_LAUNCHES, /* the host was late by less than TIMELINE_BUSY_HOST_NS */
+	TIMELINE_IDLE_HOST,     /* the host was late by more */
+	TIMELINE_IDLE_START,    /* since the launch: latency, or it waited for other work */
+};
+
+struct timeline_idle { /* a gap, or a part of one that has one reason */
 	uint64_t begin_ns, end_ns;
 	uint32_t device_id;
+	uint32_t launch; /* at the end of the gap; TIMELINE_SOURCE_NONE: it is not here */
+	enum timeline_idle_reason reason;
 };
 
 struct timeline_load {
@@ -27,10 +39,10 @@ struct timeline_busy {
 		step_ns; /* 1, 2 or 5 times a power of 10, 1000 ns or more; times are multiples of it */
 };
 
-/* work is of one process, by start. Waits of the host are ignored. 0 or -ENOMEM. Call timeline_busy_fini() in any
- * case. */
-int timeline_busy_init(struct timeline_busy *busy, const struct timeline_work *work,
-		       uint32_t nr_work);
+/* work is of one process, by start; launches has those that it names. Waits of the host are ignored. 0 or -ENOMEM. Call
+ * timeline_busy_fini() in any case. */
+int timeline_busy_init(struct timeline_busy *busy, const struct timeline_launch *launches,
+		       const struct timeline_work *work, uint32_t nr_work);
 void timeline_busy_fini(struct timeline_busy *busy);
 
 #endif

@@ -337,10 +337,17 @@ static int fill_work(struct writer *writer, const struct timeline_work *work,
 	return find_work_name(writer, work, &event->name);
 }
 
-static int fill_idle(struct writer *writer, struct trace_event *event)
+static int fill_idle(struct writer *writer, const struct timeline_idle *idle,
+		     struct trace_event *event)
 {
+	static const char *const words[] = {
+		[TIMELINE_IDLE_UNKNOWN] = "idle",
+		[TIMELINE_IDLE_LAUNCHES] = "idle: launch-bound",
+		[TIMELINE_IDLE_HOST] = "idle: host did not launch",
+		[TIMELINE_IDLE_START] = "idle: launched, not started",
+	};
 	uint32_t text;
-	int error = report_names_text(writer->names, "idle", &text);
+	int error = report_names_text(writer->names, words[idle->reason], &text);
 
 	return error ? error : intern_name(writer, text, &event->name);
 }
@@ -361,7 +368,7 @@ static int fill_point(struct writer *writer, const struct timeline_point *point,
 	case TIMELINE_RANGE:
 		return intern_name(writer, writer->ranges.ranges[i].name, &event->name);
 	case TIMELINE_IDLE_TIME:
-		return fill_idle(writer, event);
+		return fill_idle(writer, &writer->busy.idle[i], event);
 	case TIMELINE_BUSY_TIME:
 	default:
 		event->value =
@@ -454,7 +461,8 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 
 	const struct timeline_shown shown = {events, writer->calls, &writer->ranges, &writer->busy};
 	if (!error)
-		error = timeline_busy_init(&writer->busy, events->work + part->first_work,
+		error = timeline_busy_init(&writer->busy, events->launches,
+					   events->work + part->first_work,
 					   part->end_work - part->first_work);
 	if (!error)
 		error = timeline_lanes_init(&lanes, &shown, part);

@@ -76,7 +76,7 @@ check "up to some time" timeline "$scratch/p" --to "${to}ns"
 compare "$offset" 0 $((first + to))
 contains "up to some time: each event is the truth's" "$scratch/out" exact
 timeline "$scratch/p" --ranks 0-2,4
-same "no such rank: status" $? 1
+same "no such rank: status" $? 4
 contains "no such rank" "$scratch/err" "no event of these ranks"
 check "this rank" timeline "$scratch/p" --ranks 1,3
 compare

@@ -17,6 +17,7 @@ check "csv" steps "$scratch/p" -f csv
 python3 "$readers/read_steps.py" "$scratch/t.perfetto" "$scratch/records" "$scratch/steps" >"$scratch/out" 2>&1 || not_ok "$(tail -n 1 "$scratch/out")"
 same "each part of each step is the truth's" "$(word steps)" "$(seq -s ' ' 1 300)"
 same "the slow step, and what it did" "$(word slowest)" "200 idle idle_host_ns"
+same "the trace tells why the GPU was idle for the longest" "$(word longest)" "idle: host did not launch"
 check "the gap takes as long as the host saved" [ "$(column longest_gap_ns '$at["step"] == 200')" -ge 99000000 ]
 cp "$scratch/steps" "$scratch/all"
 check "table" steps "$scratch/p"

@@ -139,6 +139,26 @@ def unite(work):
     return stretches
 
 
+def reasons(gaps, slices, tracks, gpu):
+    """The idle times of a GPU, with the reason that the launch of the work behind each tells."""
+    rank = tracks[gpu][0]
+    launches = {item["flow"]: item["start"] for item in slices
+                if item["flow"] and item["path"][-1].startswith("thread") and tracks[item["track"]][0] == rank}
+    launched = collections.defaultdict(list)
+    for item in slices:
+        if tracks[item["track"]][0] == gpu and item["flow"] in launches:
+            launched[item["start"]].append(launches[item["flow"]])
+    for begin, end in gaps:
+        if end not in launched:
+            yield begin, end, "idle"
+            continue
+        middle = min(max(min(launched[end]), begin), end)
+        if begin < middle:
+            yield begin, middle, "idle: launch-bound" if middle - begin < 1000000 else "idle: host did not launch"
+        if middle < end:
+            yield middle, end, "idle: launched, not started"
+
+
 def check_busy(slices, tracks, counters):
     """A GPU's counter and idle time are those of a recount. Returns the number of values, and of idle times."""
     step, idle = 1000, 0
@@ -165,9 +185,8 @@ def check_busy(slices, tracks, counters):
                 have[number] = round(value * step / 100)
         assert values[-1][1] == 0 and have == +want, "a counter is not the recount"
         gaps = [(left[1], right[0]) for left, right in zip(stretches, stretches[1:]) if right[0] - left[1] >= 10000]
-        shown = sorted((item["start"], item["end"]) for item in slices
-                       if tracks[item["track"]] == (parent, "idle") and item["name"] == "idle")
-        assert shown == gaps, "idle time is not the recount"
+        shown = sorted((item["start"], item["end"], item["name"]) for item in slices if tracks[item["track"]] == (parent, "idle"))
+        assert shown == sorted(reasons(gaps, slices, tracks, parent)), "idle time is not the recount"
         idle += len(gaps)
     return sum(map(len, counters.values())), idle
 

@@ -74,6 +74,8 @@ def main():
         assert have == {name: wanted[number][name] for name in parts}, f"step {number}: {have} is not {wanted[number]}"
     slowest = max(rows, key=lambda row: int(row["step_ns"]))
     print("steps", *sorted(int(row["step"]) for row in rows))
+    longest = max((item for item in slices if item["path"][-1] == "idle"), key=lambda item: item["end"] - item["start"])
+    print("longest", longest["name"])
     print("slowest", slowest["step"], "idle", max(have, key=lambda name: int(slowest[name])))
 
 
