@@ -26,6 +26,7 @@
 #include "timeline/trace/timeline_calls.h"
 #include "timeline/trace/timeline_choice.h"
 #include "timeline/trace/timeline_events.h"
+#include "timeline/trace/timeline_samples.h"
 #include "timeline/trace/trace_writer.h"
 
 #define RANKS_MAX 65536u
@@ -136,6 +137,7 @@ struct shown {
 	struct timeline_choice choice;
 	struct timeline_events events;
 	struct timeline_calls calls;
+	struct timeline_samples samples;
 };
 
 static const char *name_of(const char *path)
@@ -203,11 +205,11 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	int error = open_output(timeline->output_path, &file);
 
 	if (!error) {
-		error = trace_writer_write(file.stream,
-					   timeline->format == TIMELINE_CHROME
-						   ? TRACE_WRITER_CHROME
-						   : TRACE_WRITER_PERFETTO,
-					   profile, clocks, &shown->events, &shown->calls, &counts);
+		error = trace_writer_write(
+			file.stream,
+			timeline->format == TIMELINE_CHROME ? TRACE_WRITER_CHROME
+							    : TRACE_WRITER_PERFETTO,
+			profile, clocks, &shown->events, &shown->calls, &shown->samples, &counts);
 		size = ftell(file.stream);
 		error = output_file_close(&file, error);
 	}
@@ -273,6 +275,23 @@ static int read_calls(const char *store_path, struct timeline_source *source, st
 	return error;
 }
 
+/* Samples that cannot be read are left out, and said. 0 or -ENOMEM. */
+static int read_samples(const char *store_path, struct timeline_source *source, struct shown *shown)
+{
+	struct timeline_request request = shown->request;
+
+	request.from_ns = shown->events.from_ns;
+	if (shown->events.to_ns > request.to_ns)
+		request.to_ns = shown->events.to_ns;
+	int error = timeline_samples_init(&shown->samples, source, store_path, &request);
+	if (error && error != -ENOMEM)
+		log_warning("samples of host threads are left out: %s", strerror(-error));
+	if (shown->samples.nr_left_out)
+		log_warning("%" PRIu64 " samples of host threads are left out: there are too many",
+			    shown->samples.nr_left_out);
+	return error == -ENOMEM ? error : 0;
+}
+
 static int read_events(const struct timeline *timeline, const char *store_path,
 		       struct timeline_source *source, struct shown *shown)
 {
@@ -284,7 +303,9 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 	if (!error)
 		error = timeline_events_read(source, &shown->request, shown->choice.is_step,
 					     &shown->events);
-	return error ? error : read_calls(store_path, source, shown);
+	if (!error)
+		error = read_calls(store_path, source, shown);
+	return error ? error : read_samples(store_path, source, shown);
 }
 
 /* Returns the exit status. */
@@ -399,6 +420,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 		status = explain(timeline, error, &shown.choice);
 	else
 		status = write_events(timeline, profile, clocks, &shown);
+	timeline_samples_fini(&shown.samples);
 	timeline_calls_fini(&shown.calls);
 	timeline_events_fini(&shown.events);
 	timeline_source_destroy(source);

@@ -7,6 +7,7 @@
 #include "finding_limits.h"
 
 #include "report/digest/host_lines.h"
+#include "report/digest/loader_name.h"
 #include "report/model/report_paths.h"
 
 struct of_gpu {
@@ -72,19 +73,6 @@ static void look_at_unknown(const struct of_gpu *of, struct idle_reason *reason)
 		reason->unseen_ns = of->row->busy->idle_ns - known_ns;
 }
 
-/* Names that loaders of PyTorch, TensorFlow and of people's own have. */
-static bool is_loader(const char *name)
-{
-	static const char *const parts[] = {"dataloader", "data_loader", "_next_data",
-					    "_get_data",  "fetch_batch", "load_batch",
-					    "next_batch", "get_batch",   "prefetch"};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (strcasestr(name, parts[i]))
-			return true;
-	return false;
-}
-
 /* Returns the innermost loader's frame on the path; 0: there is none. *is_below: the line calls it. */
 static uint32_t loader_of(const struct report_tree *tree, uint32_t node, uint32_t line,
 			  bool *is_below)
@@ -94,7 +82,7 @@ static uint32_t loader_of(const struct report_tree *tree, uint32_t node, uint32_
 		const uint32_t name = tree->nodes[node].name;
 
 		*is_below &= name != line;
-		if (is_loader(tree->strings[name]))
+		if (loader_name_is(tree->strings[name]))
 			return name;
 	}
 	return 0;

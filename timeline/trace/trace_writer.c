@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "chrome_stream.h"
+#include "idle_words.h"
 #include "perfetto_stream.h"
 #include "timeline_lanes.h"
 
@@ -35,6 +36,7 @@ struct writer {
 	const struct report_clocks *clocks;
 	const struct timeline_events *events;
 	const struct timeline_calls *calls;
+	const struct timeline_samples *samples;
 	struct report_names *names; /* owns, as all below */
 	struct report_paths *paths;
 	struct trace_stream *stream;
@@ -144,6 +146,19 @@ static int intern_stack(struct writer *writer, uint32_t node)
 	return (int)nr;
 }
 
+static int fill_stack(struct writer *writer, uint32_t node, struct trace_event *event)
+{
+	event->stack = node;
+	int is_new = mark(writer, &writer->stacks, node);
+	int nr = is_new > 0 ? intern_stack(writer, node) : is_new;
+	if (nr < 0)
+		return nr;
+	if (is_new)
+		writer->stream->format->stack(writer->stream, node,
+					      writer->chain + REPORT_DEPTH_MAX - nr, (uint32_t)nr);
+	return 0;
+}
+
 /* The innermost function of a launch's stack is the one of CUDA that was called. */
 static int fill_launch(struct writer *writer, const struct timeline_launch *launch,
 		       struct trace_event *event)
@@ -168,15 +183,10 @@ static int fill_launch(struct writer *writer, const struct timeline_launch *laun
 
 		return error ? error : intern_name(writer, text, &event->name);
 	}
-	event->stack = node;
-	int is_new = mark(writer, &writer->stacks, node);
-	int nr = is_new > 0 ? intern_stack(writer, node) : is_new;
-	if (nr < 0)
-		return nr;
-	if (is_new)
-		writer->stream->format->stack(writer->stream, node,
-					      writer->chain + REPORT_DEPTH_MAX - nr, (uint32_t)nr);
-	return intern_name(writer, report_paths_node(writer->paths, node)->name, &event->name);
+	int error = fill_stack(writer, node, event);
+	return error ? error
+		     : intern_name(writer, report_paths_node(writer->paths, node)->name,
+				   &event->name);
 }
 
 /* "all_reduce of 4194304 bytes" */
@@ -340,15 +350,15 @@ static int fill_work(struct writer *writer, const struct timeline_work *work,
 static int fill_idle(struct writer *writer, const struct timeline_idle *idle,
 		     struct trace_event *event)
 {
-	static const char *const words[] = {
-		[TIMELINE_IDLE_UNKNOWN] = "idle",
-		[TIMELINE_IDLE_LAUNCHES] = "idle: launch-bound",
-		[TIMELINE_IDLE_HOST] = "idle: host did not launch",
-		[TIMELINE_IDLE_START] = "idle: launched, not started",
-	};
-	uint32_t text;
-	int error = report_names_text(writer->names, words[idle->reason], &text);
+	const struct idle_words words = {writer->samples, writer->names, writer->paths};
+	const struct timeline_launch *launch = idle->launch == TIMELINE_SOURCE_NONE
+						       ? NULL
+						       : &writer->events->launches[idle->launch];
+	uint32_t text, node;
+	int error = idle_words_find(&words, idle, launch, &text, &node);
 
+	if (!error && node != REPORT_NODE_ROOT)
+		error = fill_stack(writer, node, event);
 	return error ? error : intern_name(writer, text, &event->name);
 }
 
@@ -506,7 +516,8 @@ static void fini(struct writer *writer)
 
 int trace_writer_write(FILE *out, enum trace_writer_format format, const struct profile *profile,
 		       const struct report_clocks *clocks, const struct timeline_events *events,
-		       const struct timeline_calls *calls, struct trace_counts *counts)
+		       const struct timeline_calls *calls, const struct timeline_samples *samples,
+		       struct trace_counts *counts)
 {
 	const struct collection *collection = profile->collection;
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -519,6 +530,7 @@ int trace_writer_write(FILE *out, enum trace_writer_format format, const struct 
 	writer->clocks = clocks;
 	writer->events = events;
 	writer->calls = calls;
+	writer->samples = samples;
 	writer->stream = format == TRACE_WRITER_CHROME ? chrome_stream_create(out)
 						       : perfetto_stream_create(out);
 	writer->names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON);

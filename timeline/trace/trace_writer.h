@@ -6,7 +6,8 @@
  *   - Ranges and steps that the program marks are slices on a track of their thread.
  *   - Calls of collective libraries are slices on a track of their thread. A flow leads through the calls of a
  *     collective and their kernels on all ranks.
- *   - A GPU has a counter of the share of time that it was busy with work of the rank, and slices of idle time.
+ *   - A GPU has a counter of the share of time that it was busy with work of the rank, and slices of idle time,
+ *     which are named after its reason.
  *   - A host's name says how far its clock may be off. */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -15,6 +16,7 @@
 
 #include "timeline_calls.h"
 #include "timeline_events.h"
+#include "timeline_samples.h"
 
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
@@ -30,6 +32,7 @@ struct trace_counts {    /* of what was written beside the events and calls */
 /* Sorts events->marks of each process by thread. 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
 int trace_writer_write(FILE *out, enum trace_writer_format format, const struct profile *profile,
 		       const struct report_clocks *clocks, const struct timeline_events *events,
-		       const struct timeline_calls *calls, struct trace_counts *counts);
+		       const struct timeline_calls *calls, const struct timeline_samples *samples,
+		       struct trace_counts *counts);
 
 #endif
