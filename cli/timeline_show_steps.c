@@ -47,7 +47,7 @@ static int write_output(const struct timeline_show_steps *show, struct shown *sh
 }
 
 /* Waits that cannot be read are not told from moves, which is said. 0 or -ENOMEM. */
-static int read_nccl(const char *store_path, struct step_nccl *nccl)
+static int read_nccl(const char *store_path, struct nccl_waits *nccl)
 {
 	struct collective_folds *folds;
 	char *why = NULL;
@@ -58,7 +58,7 @@ static int read_nccl(const char *store_path, struct step_nccl *nccl)
 	free(why);
 	if (error)
 		return error == -ENOMEM ? error : 0;
-	error = step_nccl_init(nccl, folds);
+	error = nccl_waits_init(nccl, folds);
 	collective_folds_destroy(folds);
 	return error;
 }
@@ -144,7 +144,7 @@ static void say_none(const struct timeline_show_steps *show, const struct step_r
 
 int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_source *source)
 {
-	struct step_nccl nccl = {0};
+	struct nccl_waits nccl = {0};
 	struct step_rows rows = {0};
 	struct timeline_counts counts = {0};
 	int status = EXIT_FAILED;
@@ -163,6 +163,6 @@ int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_
 		status = write_rows(show, source, &rows, &counts);
 	}
 	step_rows_fini(&rows);
-	step_nccl_fini(&nccl);
+	nccl_waits_fini(&nccl);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "timeline/strips/time_strips.h"
 
 #define FIRST_NS  1000000000000u
+#define LATEST    78u /* percent of a step, at which rank 5 has computed */
 #define GRAPHS_AT 17u /* the bin in which each device has a graph */
 
 static struct time_strips strips;
@@ -28,7 +29,9 @@ static void fill_strip(struct time_strip *strip, uint32_t rank, const char *host
 
 		ns[STRIP_COMPUTE] = (bin * 7 + rank * 13) % 60 * percent_ns;
 		ns[STRIP_GRAPHS] = bin == GRAPHS_AT ? 5 * percent_ns : 0;
-		ns[STRIP_NCCL] = bin / 50 % 2 ? 20 * percent_ns : 0;
+		ns[STRIP_NCCL] = bin / 50 % 4 == 1 ? 20 * percent_ns : 0;
+		ns[STRIP_NCCL_MOVES] = bin / 50 % 4 == 3 ? 12 * percent_ns : 0;
+		ns[STRIP_NCCL_WAITS] = bin / 50 % 4 == 3 ? 8 * percent_ns : 0;
 		ns[STRIP_COPIES] = bin % 10 == 0 ? 4 * percent_ns : 0;
 	}
 }
@@ -76,22 +79,23 @@ void times_sample_8(struct sample *sample)
 	sample->options.path = "a dir/it's $(x)/profile.db";
 }
 
-/* A step begins with a copy, computes, and reduces. Rank 5 computes 15 % longer. In each tenth step the loader is late.
+/* A step begins with a copy, computes, and reduces. Rank 5 computes 15 % longer, and the others wait for it. In each tenth step the loader is late.
  */
 static void fill_step(uint64_t *ns, uint32_t rank, uint64_t at_ns, uint64_t step_ns)
 {
 	const uint64_t percent_ns = strips.axis.bin_ns / 100,
 		       late = at_ns / step_ns % 10 == 9 ? 35 : 0;
-	const uint64_t at = at_ns % step_ns * 100 / step_ns, compute = rank == 5 ? 78 : 68;
+	const uint64_t at = at_ns % step_ns * 100 / step_ns, compute = rank == 5 ? LATEST : 68;
 
 	memset(ns, 0, STRIP_PARTS * sizeof(*ns));
 	if (at < late)
 		return;
 	ns[STRIP_COPIES] = at < late + 4 ? 60 * percent_ns : 0;
 	ns[STRIP_COMPUTE] = at >= late + 4 && at < compute ? (88 + at % 7) * percent_ns : 0;
-	ns[STRIP_NCCL] = at >= compute && at < 96  ? 97 * percent_ns
-			 : at > 40 && at < compute ? 4 * percent_ns
-						   : 0;
+	ns[STRIP_NCCL_WAITS] = at >= compute && at < LATEST ? 97 * percent_ns : 0;
+	ns[STRIP_NCCL_MOVES] = at >= LATEST && at < 96   ? 97 * percent_ns
+			       : at > 40 && at < compute ? 4 * percent_ns
+							 : 0;
 }
 
 void times_sample_training(struct sample *sample)

@@ -12,7 +12,8 @@ const isHidden = (page, id) => page.value(`document.getElementById("${id}").hidd
 // What the sample has in a bin, in percent.
 const levelsOf = (rank, bin, bins) => {
 	const scale = bin === bins - 1 ? 2 : 1; // the last bin is half as long
-	const sums = [(bin * 7 + rank * 13) % 60, bin === 17 ? 5 : 0, Math.floor(bin / 50) % 2 ? 20 : 0, bin % 10 === 0 ? 4 : 0]
+	const sums = [(bin * 7 + rank * 13) % 60, bin === 17 ? 5 : 0, ...[[0, 0, 0], [0, 20, 0], [0, 0, 0], [12, 0, 8]][Math.floor(bin / 50) % 4],
+		bin % 10 === 0 ? 4 : 0]
 		.map((sum = 0, i, all) => all.slice(0, i + 1).reduce((whole, part) => whole + part, 0) * scale);
 	const most = Math.max(100, sums.at(-1)), levels = sums.map((sum) => Math.floor((sum * 100 + most / 2) / most));
 
@@ -62,7 +63,7 @@ test("each strip has what its device did in each bin", async () => {
 	assert.deepEqual(ticks.map(({ number }) => number), Array.from({ length: 40 }, (_, i) => i + 1));
 	assert.equal(ticks[0].time, spanNs / 10);
 	assert.equal(await text(page, "times-what"), "Time: 9.990 s, 8 GPUs, 40 steps");
-	assert.equal(await text(page, "times-legend"), "kernelsCUDA graphsNCCLcopies, memsetsidle");
+	assert.equal(await text(page, "times-legend"), "kernelsCUDA graphsNCCL movesNCCLNCCL waitscopies, memsetsidle");
 	assert.equal(await isHidden(page, "range"), true);
 	await shoot(page, "times");
 	await finish(page);
@@ -87,12 +88,13 @@ test("what the axis lacks is told, and hostile names are text", async () => {
 test("the pointer is told the time, the step and the shares", async () => {
 	const page = await open("times");
 
-	await mouse(page, "mouseMoved", await placeOf(page, 120.5 * BIN_NS, 1));
+	await mouse(page, "mouseMoved", await placeOf(page, 170.5 * BIN_NS, 1));
 	await page.until("!document.getElementById('tip').hidden");
-	assert.match(await page.value("document.querySelector('#tip bdi').textContent"), /^2\.4[12] s · step 7$/);
-	const [kernels, graphs, nccl, copies] = levelsOf(1, 120, 500);
+	assert.match(await page.value("document.querySelector('#tip bdi').textContent"), /^3\.4[012] s · step 11$/);
+	const [kernels, graphs, moves, , waits, copies] = levelsOf(1, 170, 500);
 	assert.equal(await page.value("document.querySelector('#tip span').textContent"), "rank 1 · node000 GPU1: " +
-		`kernels ${kernels} %, CUDA graphs ${graphs} %, NCCL ${nccl} %, copies, memsets ${copies} %, idle ${100 - kernels - graphs - nccl - copies} %`);
+		`kernels ${kernels} %, CUDA graphs ${graphs} %, NCCL moves ${moves} %, NCCL 0 %, NCCL waits ${waits} %, copies, memsets ${copies} %, ` +
+		`idle ${100 - kernels - graphs - moves - waits - copies} %`);
 	await mouse(page, "mouseMoved", await placeOf(page, 1 * BIN_NS, 1));
 	await page.until("/^0\\.0[123] s$/.test(document.querySelector('#tip bdi').textContent)"); // before the first step
 	await finish(page);
@@ -140,9 +142,9 @@ test("keys move on the axis, select with Shift, and Escape clears", async () => 
 	for (let i = 0; i < 4; i++)
 		await press(page, "ArrowRight");
 	await press(page, "ArrowDown");
-	const [kernels, , nccl, copies] = levelsOf(1, 4, 500);
-	assert.equal(await text(page, "live"), `0.08 s, rank 1 · node000 GPU1, kernels ${kernels} %, CUDA graphs 0 %, NCCL ${nccl} %, ` +
-		`copies, memsets ${copies} %, idle ${100 - kernels - nccl - copies} %`);
+	const [kernels, , , , , copies] = levelsOf(1, 4, 500);
+	assert.equal(await text(page, "live"), `0.08 s, rank 1 · node000 GPU1, kernels ${kernels} %, CUDA graphs 0 %, NCCL moves 0 %, NCCL 0 %, NCCL waits 0 %, ` +
+		`copies, memsets ${copies} %, idle ${100 - kernels - copies} %`);
 	for (let i = 0; i < 3; i++)
 		await press(page, "ArrowRight", { modifiers: SHIFT });
 	assert.deepEqual((await times(page)).range, [4 * BIN_NS, 8 * BIN_NS]);

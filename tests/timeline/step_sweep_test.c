@@ -20,8 +20,8 @@ struct fixture {
 	struct timeline_launch launches[32];
 	struct timeline_work work[32];
 	struct timeline_events events;
-	struct step_nccl_kernel kernels[4];
-	struct step_nccl nccl;
+	struct nccl_waits_kernel kernels[4];
+	struct nccl_waits nccl;
 	struct step_row row_list[8];
 	struct step_rows rows;
 };
@@ -143,7 +143,7 @@ static void nccl_waits_before_it_moves(void **state)
 
 	add(f, 900, 1000, 1700)->name_id = f->nccl_name;
 	add(f, 910, 1800, 2500)->name_id = f->nccl_name;
-	f->kernels[0] = (struct step_nccl_kernel){700, 300, f->process_id, 1};
+	f->kernels[0] = (struct nccl_waits_kernel){700, 300, f->process_id, 1};
 	f->nccl.nr_kernels = 1;
 	sweep(f, 10000, 3000);
 	assert_int_equal(row->parts_ns[STEP_NCCL_WAITS], 300);
@@ -280,7 +280,7 @@ static void hostile_events_keep_the_sum(void **state)
 		add_step(f, 7, 3000, 9000);
 		add_step(f, 9, 200, 8000);
 		f->nccl.nr_kernels = 1;
-		f->kernels[0] = (struct step_nccl_kernel){500, 500, f->process_id, 3};
+		f->kernels[0] = (struct nccl_waits_kernel){500, 500, f->process_id, 3};
 		for (uint32_t i = 0; i < 24; i++) {
 			uint64_t values[3];
 

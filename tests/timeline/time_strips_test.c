@@ -28,6 +28,8 @@ struct fixture {
 	uint32_t gemm, nccl;
 	uint32_t random;
 	struct timeline_source *source;
+	struct nccl_waits_kernel kernels[2 * PIECES];
+	struct nccl_waits waits;
 	/* By strip: the first part that runs in each nanosecond, + 1; 0: none. */
 	uint8_t first[DEVICES][SPAN_NS];
 };
@@ -38,13 +40,29 @@ static uint32_t some(struct fixture *f, uint32_t most)
 	return (f->random >> 8) % most;
 }
 
-static void note(struct fixture *f, uint32_t device, const struct gpu_record *record,
+static void note(struct fixture *f, uint32_t device, uint64_t start_ns, uint64_t end_ns,
 		 enum strip_part part)
 {
-	for (uint64_t at = record->start_ns + OFFSET_NS - FIRST_NS;
-	     at < record->end_ns + OFFSET_NS - FIRST_NS; at++)
+	for (uint64_t at = start_ns + OFFSET_NS - FIRST_NS; at < end_ns + OFFSET_NS - FIRST_NS;
+	     at++)
 		if (!f->first[device][at] || f->first[device][at] > part + 1)
 			f->first[device][at] = (uint8_t)(part + 1);
+}
+
+/* Of each second kernel of NCCL it is known how long it waited. Processes and correlation ids come in order. */
+static void note_nccl(struct fixture *f, uint32_t device, uint32_t process_id,
+		      const struct gpu_record *record)
+{
+	const uint64_t ns = record->end_ns - record->start_ns, wait_ns = ns * some(f, 5) / 4;
+
+	if (record->correlation_id % 2) {
+		note(f, device, record->start_ns, record->end_ns, STRIP_NCCL);
+		return;
+	}
+	f->kernels[f->waits.nr_kernels++] =
+		(struct nccl_waits_kernel){ns, wait_ns, process_id, record->correlation_id};
+	note(f, device, record->start_ns, record->start_ns + wait_ns, STRIP_NCCL_WAITS);
+	note(f, device, record->start_ns + wait_ns, record->end_ns, STRIP_NCCL_MOVES);
 }
 
 /* The work of a process comes in any order. */
@@ -72,12 +90,16 @@ static void add_process(struct fixture *f, struct event_packer *packer, uint32_t
 			.end_ns = FIRST_NS - OFFSET_NS + start_ns + some(f, i % 50 ? 60 : 1000),
 			.name_id = kind == 1 ? f->nccl : f->gemm,
 			.device_id = ordinal,
+			.correlation_id = 1000 + i,
 			.kind = (uint8_t)kinds[kind],
 		};
 
 		event_packer_record(packer, &record);
-		if (kinds[kind] != RECORD_GPU_SYNC)
-			note(f, process_id == 1 ? 1 - ordinal : 2 * ordinal, &record, parts[kind]);
+		const uint32_t device = process_id == 1 ? 1 - ordinal : 2 * ordinal;
+		if (parts[kind] == STRIP_NCCL)
+			note_nccl(f, device, process_id, &record);
+		else if (kinds[kind] != RECORD_GPU_SYNC)
+			note(f, device, record.start_ns, record.end_ns, parts[kind]);
 	}
 	/* The whole time is known. */
 	event_packer_record(packer, &(struct gpu_record){.start_ns = FIRST_NS - OFFSET_NS,
@@ -137,6 +159,7 @@ static int set_up(void **state)
 	add_devices(f, host);
 	event_log_write(log, 1);
 	event_log_close(log);
+	f->waits.kernels = f->kernels;
 	f->source = timeline_source_create(f->store, &f->profile, NULL);
 	assert_non_null(f->source);
 	*state = f;
@@ -186,7 +209,7 @@ static void each_device_has_what_ran_to_the_nanosecond(void **state)
 	for (uint32_t i = 0; i < sizeof(memories) / sizeof(*memories); i++) {
 		struct time_strips strips;
 
-		assert_int_equal(time_strips_read(f->source, memories[i], &strips), 0);
+		assert_int_equal(time_strips_read(f->source, &f->waits, memories[i], &strips), 0);
 		assert_int_equal(strips.first_ns, FIRST_NS);
 		assert_int_equal(strips.end_ns, FIRST_NS + SPAN_NS);
 		assert_int_equal(strips.axis.nr_bins, TIME_STRIPS_BINS);
@@ -199,13 +222,34 @@ static void each_device_has_what_ran_to_the_nanosecond(void **state)
 	}
 }
 
+static void without_waits_moves_are_not_told_apart(void **state)
+{
+	struct fixture *f = *state;
+	struct time_strips with, without;
+	uint64_t with_ns[STRIP_PARTS] = {0}, without_ns[STRIP_PARTS] = {0};
+
+	assert_int_equal(time_strips_read(f->source, &f->waits, 0, &with), 0);
+	assert_int_equal(time_strips_read(f->source, NULL, 0, &without), 0);
+	for (uint32_t i = 0; i < with.axis.nr_bins * STRIP_PARTS; i++) {
+		with_ns[i % STRIP_PARTS] += with.strips[0].bins.ns[i];
+		without_ns[i % STRIP_PARTS] += without.strips[0].bins.ns[i];
+	}
+	assert_int_not_equal(with_ns[STRIP_NCCL_WAITS], 0);
+	assert_int_not_equal(with_ns[STRIP_NCCL_MOVES], 0);
+	assert_int_equal(without_ns[STRIP_NCCL_WAITS] + without_ns[STRIP_NCCL_MOVES], 0);
+	assert_int_equal(without_ns[STRIP_NCCL], with_ns[STRIP_NCCL] + with_ns[STRIP_NCCL_WAITS] +
+							 with_ns[STRIP_NCCL_MOVES]);
+	time_strips_fini(&with);
+	time_strips_fini(&without);
+}
+
 static void devices_come_by_rank_and_say_whose_they_are(void **state)
 {
 	struct fixture *f = *state;
 	struct time_strips strips;
 
 	/* GPU 6 is of both ranks, and comes first because its number is less. */
-	assert_int_equal(time_strips_read(f->source, 0, &strips), 0);
+	assert_int_equal(time_strips_read(f->source, NULL, 0, &strips), 0);
 	assert_int_equal(strips.strips[0].device.gpu, 6);
 	assert_int_equal(strips.strips[0].device.rank, STRIP_DEVICES_NO_RANK);
 	assert_int_equal(strips.strips[1].device.gpu, 7);
@@ -220,7 +264,7 @@ static void steps_begin_with_their_first_process(void **state)
 	struct fixture *f = *state;
 	struct time_strips strips;
 
-	assert_int_equal(time_strips_read(f->source, 0, &strips), 0);
+	assert_int_equal(time_strips_read(f->source, NULL, 0, &strips), 0);
 	assert_int_equal(strips.ticks.apart, 1);
 	for (uint32_t step = 1; step <= STEPS; step++)
 		assert_int_equal(strips.ticks.begins_ns[step], FIRST_NS + step * 700 + 1);
@@ -277,7 +321,7 @@ static void many_devices_have_fewer_bins_and_the_last_ones_are_counted(void **st
 	f->profile.nr_notes = 2;
 	f->source = timeline_source_create(f->store, &f->profile, NULL);
 	assert_non_null(f->source);
-	assert_int_equal(time_strips_read(f->source, 0, &strips), 0);
+	assert_int_equal(time_strips_read(f->source, NULL, 0, &strips), 0);
 	f->profile.nr_notes = 0;
 	/* Without a rank is the device that is not described, which comes last. */
 	assert_int_equal(strips.nr_strips, TIME_STRIPS_MOST);
@@ -304,7 +348,7 @@ static void too_little_memory_is_an_error(void **state)
 	struct fixture *f = *state;
 	struct time_strips strips;
 
-	assert_int_equal(time_strips_read(f->source, 8, &strips), -EFBIG);
+	assert_int_equal(time_strips_read(f->source, NULL, 8, &strips), -EFBIG);
 	time_strips_fini(&strips);
 }
 
@@ -316,7 +360,7 @@ static void without_a_log_there_is_an_error(void **state)
 	struct time_strips strips;
 
 	assert_non_null(none);
-	assert_int_equal(time_strips_read(none, 0, &strips), -ENOENT);
+	assert_int_equal(time_strips_read(none, NULL, 0, &strips), -ENOENT);
 	time_strips_fini(&strips);
 	timeline_source_destroy(none);
 }
@@ -327,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_device_has_what_ran_to_the_nanosecond),
+		TEST(without_waits_moves_are_not_told_apart),
 		TEST(devices_come_by_rank_and_say_whose_they_are),
 		TEST(steps_begin_with_their_first_process),
 		TEST(many_devices_have_fewer_bins_and_the_last_ones_are_counted),

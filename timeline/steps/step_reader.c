@@ -84,7 +84,7 @@ static int add_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 }
 
 int step_reader_read(struct timeline_source *source, const struct timeline_request *request,
-		     const char *range, const struct step_nccl *nccl, struct step_rows *rows,
+		     const char *range, const struct nccl_waits *nccl, struct step_rows *rows,
 		     struct timeline_counts *counts)
 {
 	uint64_t begin_ns = UINT64_MAX, end_ns = 0;

@@ -4,9 +4,9 @@
 #ifndef STEP_READER_H
 #define STEP_READER_H
 
-#include "step_nccl.h"
 #include "step_rows.h"
 
+#include "timeline/trace/nccl_waits.h"
 #include "timeline/trace/timeline_source.h"
 
 /* Fills *rows with the steps of the request's ranks that lie within its time. nccl may be NULL. range: the program's
@@ -15,7 +15,7 @@
  * more. 0; -EFBIG: a microsecond has more events; -EPROTO: the profile is damaged; or as timeline_source_read(). Call
  * step_rows_fini() in any case. */
 int step_reader_read(struct timeline_source *source, const struct timeline_request *request,
-		     const char *range, const struct step_nccl *nccl, struct step_rows *rows,
+		     const char *range, const struct nccl_waits *nccl, struct step_rows *rows,
 		     struct timeline_counts *counts);
 
 #endif

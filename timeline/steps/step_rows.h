@@ -17,7 +17,7 @@ enum step_part {
 	STEP_COMPUTE, /* kernels that are not NCCL's */
 	STEP_GRAPHS,  /* graphs that were recorded as a whole */
 	STEP_NCCL_MOVES,
-	STEP_NCCL_WAITS, /* for kernels of other ranks (step_nccl.h) */
+	STEP_NCCL_WAITS, /* for kernels of other ranks (nccl_waits.h) */
 	STEP_NCCL,       /* NCCL's kernels of which nothing more is known */
 	STEP_COPIES,     /* copies and memsets */
 	/* Idle time ends when work starts. Until that work's launch it is the host's: */

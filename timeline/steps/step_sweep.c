@@ -30,7 +30,7 @@ struct process {
 
 struct step_sweep {
 	struct step_pieces pieces;
-	const struct step_nccl *nccl;
+	const struct nccl_waits *nccl;
 	struct process *processes; /* owns; [id - 1] */
 	uint32_t nr_processes;
 	struct nccl_names names;
@@ -44,7 +44,7 @@ struct step_sweep {
 /* ---- life */
 
 struct step_sweep *step_sweep_create(struct step_rows *rows, const struct profile *profile,
-				     const struct step_nccl *nccl)
+				     const struct nccl_waits *nccl)
 {
 	struct step_sweep *sweep = calloc(1, sizeof(*sweep));
 
@@ -190,8 +190,8 @@ static int add_work(struct step_sweep *sweep, uint32_t index)
 		return add_interval(sweep, index, work->start_ns, work->end_ns, STEP_COPIES);
 	if (!nccl_names_have(&sweep->names, work->name_id))
 		return add_interval(sweep, index, work->start_ns, work->end_ns, STEP_COMPUTE);
-	if (!sweep->nccl || !step_nccl_find(sweep->nccl, work->process_id, work->correlation_id,
-					    work->end_ns - work->start_ns, &wait_ns))
+	if (!sweep->nccl || !nccl_waits_find(sweep->nccl, work->process_id, work->correlation_id,
+					     work->end_ns - work->start_ns, &wait_ns))
 		return add_interval(sweep, index, work->start_ns, work->end_ns, STEP_NCCL);
 	int error = add_interval(sweep, index, work->start_ns, work->start_ns + wait_ns,
 				 STEP_NCCL_WAITS);

@@ -3,9 +3,9 @@
 #ifndef STEP_SWEEP_H
 #define STEP_SWEEP_H
 
-#include "step_nccl.h"
 #include "step_rows.h"
 
+#include "timeline/trace/nccl_waits.h"
 #include "timeline/trace/timeline_events.h"
 
 struct step_sweep;
@@ -13,7 +13,7 @@ struct step_sweep;
 /* All are borrowed until destroy. nccl NULL: nothing is known of waits. The roster of the profile has the processes of
  * the rows. NULL: out of memory. destroy() accepts NULL. */
 struct step_sweep *step_sweep_create(struct step_rows *rows, const struct profile *profile,
-				     const struct step_nccl *nccl);
+				     const struct nccl_waits *nccl);
 void step_sweep_destroy(struct step_sweep *sweep);
 
 /* Adds what happened in [from_ns, to_ns), which begins where the last stretch ended. events has all work with a part in

@@ -9,8 +9,10 @@
 enum strip_part {
 	STRIP_COMPUTE, /* kernels that are not NCCL's */
 	STRIP_GRAPHS,  /* graphs that were recorded as a whole */
-	STRIP_NCCL,    /* NCCL's kernels, whether they move data or wait */
-	STRIP_COPIES,  /* copies and memsets */
+	STRIP_NCCL_MOVES,
+	STRIP_NCCL,       /* NCCL's kernels of which nothing more is known */
+	STRIP_NCCL_WAITS, /* for kernels of other ranks (nccl_waits.h) */
+	STRIP_COPIES,     /* copies and memsets */
 	STRIP_PARTS,
 };
 

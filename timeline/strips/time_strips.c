@@ -16,7 +16,7 @@
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
-struct piece { /* of GPU work that begins in the present stretch */
+struct piece { /* of GPU work; most begin in the present stretch */
 	uint64_t start_ns, end_ns;
 	uint32_t device; /* index of struct strip_devices */
 	uint8_t part;
@@ -25,12 +25,14 @@ struct piece { /* of GPU work that begins in the present stretch */
 struct maker {
 	struct time_strips *made;
 	struct timeline_source *source;
+	const struct nccl_waits *nccl;
 	struct strip_devices devices;
 	struct nccl_names names;
 	struct strip_bins *bins; /* owns; of the first TIME_STRIPS_MOST devices */
 	uint8_t *have_work;      /* owns; by device */
 	struct piece *pieces;    /* owns */
 	uint32_t nr_pieces, room_pieces, pieces_max;
+	uint32_t nr_carried;     /* the first pieces, whose work began before the stretch */
 	uint64_t from_ns, to_ns; /* of the stretch */
 };
 
@@ -42,13 +44,38 @@ static int take_launch(void *context, const struct timeline_launch *launch)
 	return 0;
 }
 
-static enum strip_part part_of(struct maker *maker, const struct timeline_work *work)
+static int add_piece(struct maker *maker, uint32_t device, enum strip_part part, uint64_t start_ns,
+		     uint64_t end_ns)
 {
+	if (maker->nr_pieces - maker->nr_carried >= maker->pieces_max)
+		return -EFBIG;
+	if (array_reserve(&maker->pieces, &maker->room_pieces, maker->nr_pieces + 1ull,
+			  sizeof(*maker->pieces)))
+		return -ENOMEM;
+	maker->pieces[maker->nr_pieces++] = (struct piece){start_ns, end_ns, device, (uint8_t)part};
+	return 0;
+}
+
+/* One piece, or two of a kernel of NCCL that waited first. */
+static int add_pieces(struct maker *maker, const struct timeline_work *work, uint32_t device)
+{
+	const uint64_t start_ns = work->start_ns, end_ns = work->end_ns;
+	uint64_t wait_ns;
+
 	if (work->kind == RECORD_GPU_GRAPH)
-		return STRIP_GRAPHS;
+		return add_piece(maker, device, STRIP_GRAPHS, start_ns, end_ns);
 	if (work->kind != RECORD_GPU_KERNEL)
-		return STRIP_COPIES;
-	return nccl_names_have(&maker->names, work->name_id) ? STRIP_NCCL : STRIP_COMPUTE;
+		return add_piece(maker, device, STRIP_COPIES, start_ns, end_ns);
+	if (!nccl_names_have(&maker->names, work->name_id))
+		return add_piece(maker, device, STRIP_COMPUTE, start_ns, end_ns);
+	if (!maker->nccl || !nccl_waits_find(maker->nccl, work->process_id, work->correlation_id,
+					     end_ns - start_ns, &wait_ns))
+		return add_piece(maker, device, STRIP_NCCL, start_ns, end_ns);
+	int error =
+		wait_ns ? add_piece(maker, device, STRIP_NCCL_WAITS, start_ns, start_ns + wait_ns)
+			: 0;
+	return error ? error
+		     : add_piece(maker, device, STRIP_NCCL_MOVES, start_ns + wait_ns, end_ns);
 }
 
 /* What began before has been taken with an earlier stretch. */
@@ -65,14 +92,7 @@ static int take_work(void *context, const struct timeline_work *work)
 	maker->have_work[device] = 1;
 	if (device >= TIME_STRIPS_MOST)
 		return 0;
-	if (maker->nr_pieces >= maker->pieces_max)
-		return -EFBIG;
-	if (array_reserve(&maker->pieces, &maker->room_pieces, maker->nr_pieces + 1ull,
-			  sizeof(*maker->pieces)))
-		return -ENOMEM;
-	maker->pieces[maker->nr_pieces++] =
-		(struct piece){work->start_ns, work->end_ns, device, (uint8_t)part_of(maker, work)};
-	return 0;
+	return add_pieces(maker, work, device);
 }
 
 static int by_start(const void *a, const void *b)
@@ -82,6 +102,29 @@ static int by_start(const void *a, const void *b)
 	return COMPARE(left->start_ns, right->start_ns);
 }
 
+/* Adds the pieces that begin in the stretch. NCCL's kernels may wait until behind it: their moves are carried on. */
+static int add_to_bins(struct maker *maker)
+{
+	uint32_t nr = 0;
+
+	if (maker->nr_pieces)
+		qsort(maker->pieces, maker->nr_pieces, sizeof(*maker->pieces), by_start);
+	for (; nr < maker->nr_pieces && maker->pieces[nr].start_ns < maker->to_ns; nr++) {
+		const struct piece *piece = &maker->pieces[nr];
+		struct strip_bins *bins = &maker->bins[piece->device];
+
+		if (!bins->ns && strip_bins_init(bins, &maker->made->axis))
+			return -ENOMEM;
+		strip_bins_add(bins, &maker->made->axis, (enum strip_part)piece->part,
+			       piece->start_ns, piece->end_ns);
+	}
+	maker->nr_carried = maker->nr_pieces - nr;
+	if (nr && maker->nr_carried)
+		memmove(maker->pieces, maker->pieces + nr,
+			maker->nr_carried * sizeof(*maker->pieces));
+	return 0;
+}
+
 static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 {
 	struct maker *maker = context;
@@ -89,26 +132,14 @@ static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 	const struct timeline_request request = {.from_ns = from_ns, .to_ns = to_ns};
 	struct timeline_counts counts;
 
-	maker->nr_pieces = 0;
+	maker->nr_pieces = maker->nr_carried;
 	maker->from_ns = from_ns;
 	maker->to_ns = to_ns;
 	int error = timeline_source_read(maker->source, &request, &sink, &counts);
 	if (error)
 		return error;
 	timeline_stretches_count(&maker->made->counts, &counts);
-	if (maker->nr_pieces)
-		qsort(maker->pieces, maker->nr_pieces, sizeof(*maker->pieces), by_start);
-	for (uint32_t i = 0; i < maker->nr_pieces && !error; i++) {
-		const struct piece *piece = &maker->pieces[i];
-		struct strip_bins *bins = &maker->bins[piece->device];
-
-		if (!bins->ns)
-			error = strip_bins_init(bins, &maker->made->axis);
-		if (!error)
-			strip_bins_add(bins, &maker->made->axis, (enum strip_part)piece->part,
-				       piece->start_ns, piece->end_ns);
-	}
-	return error;
+	return add_to_bins(maker);
 }
 
 /* Moves the bins of devices with work into the strips. 0 or -ENOMEM. */
@@ -181,11 +212,12 @@ static uint32_t count_missing(const struct profile *profile)
 	return count;
 }
 
-int time_strips_read(struct timeline_source *source, uint32_t events_max,
-		     struct time_strips *strips)
+int time_strips_read(struct timeline_source *source, const struct nccl_waits *nccl,
+		     uint32_t events_max, struct time_strips *strips)
 {
 	struct maker maker = {.made = strips,
 			      .source = source,
+			      .nccl = nccl,
 			      .pieces_max = events_max ? events_max : TIMELINE_STRETCHES_EVENTS};
 
 	*strips = (struct time_strips){0};
@@ -201,6 +233,10 @@ int time_strips_read(struct timeline_source *source, uint32_t events_max,
 			strips->end_ns < UINT64_MAX - MARGIN_NS ? strips->end_ns + MARGIN_NS
 								: UINT64_MAX,
 			take_stretch, &maker);
+	maker.nr_pieces = maker.nr_carried;
+	maker.to_ns = UINT64_MAX;
+	if (!error)
+		error = add_to_bins(&maker);
 	if (!error)
 		error = finish(&maker);
 	fini(&maker);

@@ -7,6 +7,7 @@
 #include "strip_bins.h"
 #include "strip_devices.h"
 
+#include "timeline/trace/nccl_waits.h"
 #include "timeline/trace/timeline_source.h"
 
 #define TIME_STRIPS_MOST 512u    /* devices; further ones are counted */
@@ -29,10 +30,11 @@ struct time_strips {
 	struct timeline_counts counts; /* timeline_stretches_count() */
 };
 
-/* events_max: pieces of GPU work in memory at a time; 0: TIMELINE_STRETCHES_EVENTS. 0; -ENOENT: there is no log;
- * -EFBIG: a microsecond has more events; or as timeline_source_read(). Call time_strips_fini() in any case. */
-int time_strips_read(struct timeline_source *source, uint32_t events_max,
-		     struct time_strips *strips);
+/* nccl: what NCCL's kernels waited; NULL: nobody knows. events_max: pieces of work in memory at a time, where a split
+ * kernel is two; 0: TIMELINE_STRETCHES_EVENTS. 0; -ENOENT: there is no log; -EFBIG: a microsecond has more events; or
+ * as timeline_source_read(). Call time_strips_fini() in any case. */
+int time_strips_read(struct timeline_source *source, const struct nccl_waits *nccl,
+		     uint32_t events_max, struct time_strips *strips);
 void time_strips_fini(struct time_strips *strips);
 
 #endif

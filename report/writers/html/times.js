@@ -1,8 +1,10 @@
 // The time axis: what each device did over the time that the profile's timeline covers, and when steps began.
 
 // As strip_bins.h has them, each with the class whose colour it has. What is left of a bin is idle time.
-const TIME_PARTS = [["kernel", "kernels"], ["graph", "CUDA graphs"], ["nccl", "NCCL"], ["copy", "copies, memsets"]];
-const GRAPHS = 1;
+const TIME_PARTS = [["kernel", "kernels"], ["graph", "CUDA graphs"], ["nccl", "NCCL moves"], ["nccl", "NCCL"], ["wait", "NCCL waits"],
+	["copy", "copies, memsets"]];
+const NCCL = TIME_PARTS.findIndex(([, text]) => text === "NCCL");
+const ALWAYS = ["kernels", "NCCL", "copies, memsets"]; // in the legend also where there is nothing of them
 const STRIP_PX = 16;
 const AXIS_PX = 20;
 const STEPS_PX = 14;
@@ -23,12 +25,13 @@ function decodeTimes(reader, timeline) {
 	let time = 0;
 	timeline.ticks = Array.from(indexes, (index, i) => ({ number: index * apart, time: time += unzigzag(offsets[i]) }))
 		.sort((a, b) => a.time - b.time);
-	const hasGraphs = devices.some((_, strip) => {
-		const from = (strip * TIME_PARTS.length + GRAPHS) * bins;
+	const there = TIME_PARTS.map((_, part) => devices.some((__, strip) => {
+		const from = (strip * TIME_PARTS.length + part) * bins;
 
 		return timeline.levels.subarray(from, from + bins).some((level) => level > 0);
-	});
-	timeline.parts = [0, 1, 2, 3].filter((part) => part !== GRAPHS || hasGraphs); // they are rare
+	}));
+	const isSplit = there[NCCL - 1] || there[NCCL + 1];
+	timeline.parts = [...TIME_PARTS.keys()].filter((part) => there[part] || ALWAYS.includes(TIME_PARTS[part][1]) && !(part === NCCL && isSplit));
 	timeline.devices = devices.map(([host, gpu, rank]) => {
 		const device = gpu < 0 ? "GPU?" : `GPU${gpu}`, whole = `${visibleText(host)} ${device}`.trim();
 

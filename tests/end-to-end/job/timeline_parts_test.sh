@@ -93,6 +93,9 @@ same "ranks: timeline" $? 0
 python3 "$readers/read_calls.py" "$scratch/t.perfetto" "$scratch/calls.csv" >"$scratch/out" 2>&1 || not_ok "$(tail -n 1 "$scratch/out")"
 same "each call, a flow for each collective, and each kernel in one" "$(cat "$scratch/out")" "calls 120 joined 30 kernels 120"
 contains "ranks: said" "$scratch/err" "120 calls of NCCL"
+"$flamegrid" report "$scratch/ranks" -f json >"$scratch/json" 2>/dev/null
+same "ranks: the page's time axis tells moves and waits of NCCL apart" \
+	"$(python3 "$readers/read_strips.py" "$scratch/ranks/flame.html" "$scratch/json" nccl 2>&1 | tail -n 1)" "moves True not split False waits True"
 
 # ---- merged: all of both, once, also where a profile comes twice
 "$flamegrid" merge -o "$scratch/merged" "$scratch/ranges" "$scratch/training" "$scratch/ranges" 2>"$scratch/err"

@@ -1,4 +1,5 @@
-"""The time axis of a page, and the busy times of the same profile's report. Arguments: the page, the report as JSON.
+"""The time axis of a page, and the busy times of the same profile's report. Arguments: the page, the report as JSON, and
+"nccl" for a line that says whether kernels of NCCL move, are not split, and wait.
 
 Prints the number of strips and of steps, and "exact" if each strip is as busy as its device, as far as whole
 percents can tell, no bin has more than 100 %, and the bins are 1,000, or as many fewer as whole nanoseconds leave."""
@@ -9,7 +10,8 @@ import re
 import sys
 import zlib
 
-PARTS, LEVELS, BINS = 4, 100, 1000
+PARTS, LEVELS, BINS = 6, 100, 1000
+NCCL = (2, 3, 4)
 
 
 def unpack(page):
@@ -59,7 +61,7 @@ def skip_to_levels(profile, columns):
     return levels
 
 
-def main(page, report):
+def main(page, report, word=None):
     profile, columns = unpack(page)
     timeline, busy = profile["timeline"], {}
     levels = skip_to_levels(profile, columns)
@@ -76,6 +78,9 @@ def main(page, report):
         if max(of_bin) > LEVELS or abs(is_busy - busy[host, gpu]) > span / LEVELS / 2:
             sys.exit(f"{host} GPU{gpu}: {is_busy} ns, and the report says {busy[host, gpu]}; at most {max(of_bin)}")
     print("exact")
+    if word == "nccl":
+        sums = [sum(sum(levels[(i * PARTS + part) * bins:(i * PARTS + part + 1) * bins]) for i in range(len(timeline["strips"]))) for part in NCCL]
+        print("moves", sums[0] > 0, "not split", sums[1] > 0, "waits", sums[2] > 0)
 
 
 main(*sys.argv[1:])

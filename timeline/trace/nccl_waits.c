@@ -1,4 +1,4 @@
-#include "step_nccl.h"
+#include "nccl_waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int by_collective(const void *a, const void *b)
 
 static int by_kernel(const void *a, const void *b)
 {
-	const struct step_nccl_kernel *left = a, *right = b;
+	const struct nccl_waits_kernel *left = a, *right = b;
 	int order = COMPARE(left->process_id, right->process_id);
 
 	order = order ? order : COMPARE(left->correlation_id, right->correlation_id);
@@ -65,7 +65,7 @@ static uint32_t count_ranks(const struct collective_folds *folds, const struct e
 	return COLLECTIVE_NOT_KNOWN;
 }
 
-static void split(struct step_nccl *nccl, const struct end *ends, uint32_t nr, uint32_t nr_ranks)
+static void split(struct nccl_waits *nccl, const struct end *ends, uint32_t nr, uint32_t nr_ranks)
 {
 	uint64_t least_ns = UINT64_MAX;
 
@@ -74,7 +74,7 @@ static void split(struct step_nccl *nccl, const struct end *ends, uint32_t nr, u
 	for (uint32_t i = 0; i < nr; i++)
 		least_ns = ends[i].ns < least_ns ? ends[i].ns : least_ns;
 	for (uint32_t i = 0; i < nr; i++)
-		nccl->kernels[nccl->nr_kernels++] = (struct step_nccl_kernel){
+		nccl->kernels[nccl->nr_kernels++] = (struct nccl_waits_kernel){
 			.ns = ends[i].ns,
 			.wait_ns = ends[i].ns - least_ns,
 			.process_id = ends[i].process_id,
@@ -82,13 +82,13 @@ static void split(struct step_nccl *nccl, const struct end *ends, uint32_t nr, u
 		};
 }
 
-int step_nccl_init(struct step_nccl *nccl, const struct collective_folds *folds)
+int nccl_waits_init(struct nccl_waits *nccl, const struct collective_folds *folds)
 {
 	uint32_t count, nr = 0;
 	const struct collective_log_call *calls = collective_log_calls(folds->log, &count);
 	struct end *ends = malloc((count + 1ull) * sizeof(*ends));
 
-	*nccl = (struct step_nccl){.kernels = malloc((count + 1ull) * sizeof(*nccl->kernels))};
+	*nccl = (struct nccl_waits){.kernels = malloc((count + 1ull) * sizeof(*nccl->kernels))};
 	if (!ends || !nccl->kernels) {
 		free(ends);
 		return -ENOMEM;
@@ -112,16 +112,16 @@ int step_nccl_init(struct step_nccl *nccl, const struct collective_folds *folds)
 	return 0;
 }
 
-void step_nccl_fini(struct step_nccl *nccl)
+void nccl_waits_fini(struct nccl_waits *nccl)
 {
 	free(nccl->kernels);
-	*nccl = (struct step_nccl){0};
+	*nccl = (struct nccl_waits){0};
 }
 
-bool step_nccl_find(const struct step_nccl *nccl, uint32_t process_id, uint32_t correlation_id,
-		    uint64_t ns, uint64_t *wait_ns)
+bool nccl_waits_find(const struct nccl_waits *nccl, uint32_t process_id, uint32_t correlation_id,
+		     uint64_t ns, uint64_t *wait_ns)
 {
-	const struct step_nccl_kernel key = {
+	const struct nccl_waits_kernel key = {
 		.ns = ns, .process_id = process_id, .correlation_id = correlation_id};
 	uint32_t low = 0, high = nccl->nr_kernels;
 

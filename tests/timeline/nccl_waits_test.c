@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "aggregator/profile/collective_log.h"
-#include "timeline/steps/step_nccl.h"
+#include "timeline/trace/nccl_waits.h"
 
 #define RANKS 3u
 #define KEY   0xabcdu
@@ -58,30 +58,30 @@ static void add_call(uint32_t process, uint64_t sequence, uint8_t function, uint
 
 static void kernels_wait_as_long_as_they_are_longer_than_the_shortest(void **state)
 {
-	struct step_nccl nccl;
+	struct nccl_waits nccl;
 	uint64_t wait_ns = 7;
 
 	(void)state;
 	add_ranks(RANKS);
 	for (uint32_t process = 1; process <= RANKS; process++)
 		add_call(process, 1, COLLECTIVE_ALL_REDUCE, 1000 + 50 * process);
-	assert_int_equal(step_nccl_init(&nccl, folds), 0);
+	assert_int_equal(nccl_waits_init(&nccl, folds), 0);
 	assert_int_equal(nccl.nr_kernels, RANKS);
 	for (uint32_t process = 1; process <= RANKS; process++) {
-		assert_true(step_nccl_find(&nccl, process, 100 + process, 1000 + 50 * process,
-					   &wait_ns));
+		assert_true(nccl_waits_find(&nccl, process, 100 + process, 1000 + 50 * process,
+					    &wait_ns));
 		assert_int_equal(wait_ns, 50 * (process - 1));
 	}
 	/* A number that comes again has another duration, as kernels of other processes have. */
-	assert_false(step_nccl_find(&nccl, 1, 101, 1051, &wait_ns));
-	assert_false(step_nccl_find(&nccl, 2, 101, 1050, &wait_ns));
-	assert_false(step_nccl_find(&nccl, 4, 104, 1050, &wait_ns));
-	step_nccl_fini(&nccl);
+	assert_false(nccl_waits_find(&nccl, 1, 101, 1051, &wait_ns));
+	assert_false(nccl_waits_find(&nccl, 2, 101, 1050, &wait_ns));
+	assert_false(nccl_waits_find(&nccl, 4, 104, 1050, &wait_ns));
+	nccl_waits_fini(&nccl);
 }
 
 static void a_collective_without_all_ranks_is_not_split(void **state)
 {
-	struct step_nccl nccl;
+	struct nccl_waits nccl;
 	uint64_t wait_ns;
 
 	(void)state;
@@ -90,16 +90,16 @@ static void a_collective_without_all_ranks_is_not_split(void **state)
 	add_call(2, 1, COLLECTIVE_ALL_REDUCE, 2000);
 	for (uint32_t process = 1; process <= RANKS; process++)
 		add_call(process, 2, COLLECTIVE_BROADCAST, 1000);
-	assert_int_equal(step_nccl_init(&nccl, folds), 0);
+	assert_int_equal(nccl_waits_init(&nccl, folds), 0);
 	assert_int_equal(nccl.nr_kernels, RANKS);
-	assert_false(step_nccl_find(&nccl, 1, 101, 1000, &wait_ns));
-	assert_true(step_nccl_find(&nccl, 1, 201, 1000, &wait_ns));
-	step_nccl_fini(&nccl);
+	assert_false(nccl_waits_find(&nccl, 1, 101, 1000, &wait_ns));
+	assert_true(nccl_waits_find(&nccl, 1, 201, 1000, &wait_ns));
+	nccl_waits_fini(&nccl);
 }
 
 static void sends_and_unknown_sizes_are_not_split(void **state)
 {
-	struct step_nccl nccl;
+	struct nccl_waits nccl;
 
 	(void)state;
 	add_ranks(COLLECTIVE_NOT_KNOWN);
@@ -107,9 +107,9 @@ static void sends_and_unknown_sizes_are_not_split(void **state)
 		add_call(process, 1, COLLECTIVE_SEND, 1000);
 		add_call(process, 2, COLLECTIVE_ALL_REDUCE, 1000);
 	}
-	assert_int_equal(step_nccl_init(&nccl, folds), 0);
+	assert_int_equal(nccl_waits_init(&nccl, folds), 0);
 	assert_int_equal(nccl.nr_kernels, 0);
-	step_nccl_fini(&nccl);
+	nccl_waits_fini(&nccl);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
