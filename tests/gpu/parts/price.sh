@@ -61,6 +61,37 @@ for (model, way), of in sorted(runs.items()):
 PY
 }
 
+# A training on all GPUs: floor and this product by turns, as the runs above.
+priceddp() {
+	local number way name program="$here/programs/price_train.py"
+	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
+	for ((number = 1; number <= ${PRICE_RUNS:-5}; number++)); do
+		for way in floor whole bare; do
+			name=price.ddp.$way.$number
+			case $way in
+			floor) FLOOR_WINDOWS=1 CUDA_INJECTION64_PATH=$scratch/libcupti_floor.so torchrun --nproc_per_node="$gpus" "$program" ddp \
+				"floor=$scratch/libcupti_floor.so" 10 ;;
+			*)
+				# shellcheck disable=SC2046 # words
+				"$flamegrid" run -q --capture-range profiler $(price_options $way) -o "$scratch/$name" -- \
+					torchrun --nproc_per_node="$gpus" "$program" ddp range 10
+				"$flamegrid" report "$scratch/$name" -f json -o "$out/$name.json" ;;
+			esac >"$out/$name" 2>"$out/$name.stderr" || not_ok "$name: $(tail -n 1 "$out/$name.stderr")"
+		done
+	done
+	price_table
+}
+
+# Unwind tables of what PyTorch loads: once for a node, and from disk.
+tables() {
+	local bench=$root/bench/tables_bench libs
+	[ -x "$bench" ] || { echo "left out: no $bench"; return; }
+	libs=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__) + "/lib")') || return
+	for processes in 1 8; do
+		"$bench" "$scratch/tables.$processes" $processes "$libs/libtorch_cpu.so" "$libs/libtorch_cuda.so" "$libs/libtorch_python.so"
+	done
+}
+
 # PRICE_MODELS, PRICE_RUNS: which, and how often.
 price() {
 	if ! have_torch; then echo "left out: no PyTorch"; return; fi

@@ -2,7 +2,7 @@
 
    price_train.py MODEL WAY PAIRS
 
-MODEL is tiny, gpt, compiled (the same, by torch.compile) or resnet. WAY is none, range (cudaProfilerStart() and
+MODEL is tiny, gpt, compiled (the same, by torch.compile), resnet, or ddp (gpt on all ranks of torchrun; the first one prints). WAY is none, range (cudaProfilerStart() and
 cudaProfilerStop()), torch or stacks (PyTorch's profiler, without and with stacks), or floor=LIBRARY (cupti_floor.c).
 Prints, for each pair of blocks, the us of a step without and with, and the us of CPU time of the launching threads."""
 import ctypes
@@ -59,6 +59,8 @@ def make_step():
         gpt_train.BATCH = 2
         plain = gpt_train.Gpt().cuda()
         model = torch.compile(plain) if model_name == "compiled" else plain
+        if model_name == "ddp":
+            model = nn.parallel.DistributedDataParallel(plain)
         words = torch.randint(gpt_train.WORDS, (2, gpt_train.LENGTH + 1), device="cuda")
 
         def loss_of():
@@ -122,15 +124,27 @@ def block(step, steps):
     return took / steps / 1e3, used / steps / 1e3
 
 
+rank = 0
+if model_name == "ddp":
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    torch.distributed.init_process_group("nccl")
+    rank = torch.distributed.get_rank()
 step, switch = make_step(), Switch()
 for _ in range(30):
     step()
 torch.cuda.synchronize()
-steps = max(SKIPPED, round(BLOCK_S * 1e6 / block(step, 20)[0]))
+steps = torch.tensor(max(SKIPPED, round(BLOCK_S * 1e6 / block(step, 20)[0])), device="cuda")
+if model_name == "ddp": # as many on each rank
+    torch.distributed.broadcast(steps, 0)
+steps = int(steps)
 for _ in range(pairs):
     without = block(step, steps)
     switch.start()
     within = block(step, steps)
     switch.stop()
-    print("pair %.1f %.1f cpu %.1f %.1f" % (without[0], within[0], without[1], within[1]), flush=True)
-print("steps inside %d" % (pairs * (steps + SKIPPED)))
+    if rank == 0:
+        print("pair %.1f %.1f cpu %.1f %.1f" % (without[0], within[0], without[1], within[1]), flush=True)
+if rank == 0:
+    print("steps inside %d" % (pairs * (steps + SKIPPED)))
+if model_name == "ddp":
+    torch.distributed.destroy_process_group()
