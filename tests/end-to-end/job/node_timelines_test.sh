@@ -108,7 +108,7 @@ same "all ways have as many events" "$(sort -u "$scratch"/nr.* | wc -l)" 1
 # ---- while it runs, each node's events are on the node, which is said
 begin_held running
 until [ "$(groups "$scratch/running" host 2>/dev/null)" = "node0 node1" ]; do :; done
-show 1 "$scratch/running"
+show 4 "$scratch/running"
 check "running: each brings its own" grep -qE "each of these nodes brings its timeline when its ranks have ended: node(0, node1|1, node0)" "$scratch/err"
 
 # ---- the aggregator, and what would start it again, is killed: both nodes leave a part, and each part has its timeline
@@ -168,7 +168,7 @@ if [ -n "${OWN_MOUNTS:-}" ] && mount -t tmpfs -o size=2m,mode=700 none "$scratch
 	await 0
 	await_keepers
 	contains "full: said" "$scratch/err.0" " events, could not be written beside the job's (No space left on device): it stays there in "
-	show 1 "$scratch/small/full"
+	show 4 "$scratch/small/full"
 	contains "full: whose is missing" "$scratch/err" "the timelines of these nodes are missing: node0. "
 	check "it merges" "$flamegrid" merge "$scratch/small/full" "$scratch"/spool/flamegrid-node-* -o "$scratch/roomy"
 	show 0 "$scratch/roomy"
