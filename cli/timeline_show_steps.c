@@ -11,7 +11,6 @@
 #include "cli/base/pager.h"
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
-#include "report/profile/profile_collectives.h"
 #include "timeline/steps/step_reader.h"
 #include "timeline/trace/timeline_choice.h"
 
@@ -49,18 +48,13 @@ static int write_output(const struct timeline_show_steps *show, struct shown *sh
 /* Waits that cannot be read are not told from moves, which is said. 0 or -ENOMEM. */
 static int read_nccl(const char *store_path, struct nccl_waits *nccl)
 {
-	struct collective_folds *folds;
 	char *why = NULL;
-	int error = profile_collectives_load(store_path, &folds, &why);
+	int error = nccl_waits_load(nccl, store_path, &why);
 
 	if (error && error != -ENOMEM)
 		log_warning("waits of NCCL are not known: %s", why ? why : strerror(-error));
 	free(why);
-	if (error)
-		return error == -ENOMEM ? error : 0;
-	error = nccl_waits_init(nccl, folds);
-	collective_folds_destroy(folds);
-	return error;
+	return error == -ENOMEM ? error : 0;
 }
 
 static int explain(const struct timeline_show_steps *show, int error)

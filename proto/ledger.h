@@ -109,8 +109,8 @@ enum ledger_reason {
 	LEDGER_METER_STACKS = 59, /* stacks added; all of them are metered */
 	/* launching threads (ns: from their first call to their last metered one) */
 	LEDGER_METER_THREADS = 60,
-	LEDGER_METER_TABLES =
-		61, /* bytes of unwind tables that processes built (ns: of CPU time to build them) */
+	/* bytes of unwind tables that processes built (ns: of CPU time to build them) */
+	LEDGER_METER_TABLES = 61,
 	/* flushes of CUPTI's records (ns: of CPU time, CUPTI's too) */
 	LEDGER_METER_FLUSHES = 62,
 	LEDGER_METER_BUFFERS = 63, /* buffers of records converted (ns: of CPU time) */
@@ -126,8 +126,8 @@ enum ledger_reason {
 	LEDGER_LESS_LEAF = 68,
 	LEDGER_LESS_NONE = 69,
 	LEDGER_KERNEL_SAMPLES = 70, /* samples of running kernels that CUPTI counted */
-	LEDGER_KERNEL_SAMPLE_OTHER =
-		71, /* of these, samples of kernels that are not the program's */
+	/* of these, samples of kernels that are not the program's */
+	LEDGER_KERNEL_SAMPLE_OTHER = 71,
 	/* of these, samples lost: by the GPU, by CUPTI, or without room on their way to the agent */
 	LEDGER_KERNEL_SAMPLE_LOST = 72,
 	/* modules of GPU code without their source lines: no room or time, or damaged */

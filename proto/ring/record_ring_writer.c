@@ -13,10 +13,10 @@
 #include "proto/definition.h"
 #include "proto/launch_path.h"
 
-#define LOG_PIECE                                                                                  \
-	16384u /* bytes of a cubin's piece, or more; what stands before it takes LOG_HEAD */
-#define LOG_HEAD 32u
-#define LOG_MARK 64u /* bytes that stand for a cubin without room */
+/* A cubin's piece has so many bytes or more; what stands before it takes LOG_HEAD. */
+#define LOG_PIECE 16384u
+#define LOG_HEAD  32u
+#define LOG_MARK  64u /* bytes that stand for a cubin without room */
 
 /* memfd_create() is younger than the oldest libc that the guest supports, and so are these flags. */
 #ifndef MFD_CLOEXEC

@@ -6,7 +6,6 @@
 
 #include "base/error_text.h"
 #include "report/model/report_dimension.h"
-#include "report/profile/profile_collectives.h"
 
 #define FINDINGS_LEAVES_MOST (1u << 18) /* 30 MB of memory */
 
@@ -134,19 +133,6 @@ static bool has_more_events(const struct report_view *view, uint64_t events_max)
 	       sums.launches + sums.records > events_max;
 }
 
-/* Waits that cannot be read are not told from moves. 0 or -ENOMEM. */
-static int read_waits(const struct report_view *view, struct nccl_waits *nccl)
-{
-	struct collective_folds *folds;
-	int error = profile_collectives_load(view->store_path, &folds, NULL);
-
-	if (error)
-		return error == -ENOMEM ? error : 0;
-	error = nccl_waits_init(nccl, folds);
-	collective_folds_destroy(folds);
-	return error;
-}
-
 int report_view_strips(const struct report_view *view, uint64_t events_max,
 		       struct time_strips *strips)
 {
@@ -158,9 +144,9 @@ int report_view_strips(const struct report_view *view, uint64_t events_max,
 	struct timeline_source *source =
 		timeline_source_create(view->store_path, view->profile, view->clocks->map);
 	struct nccl_waits nccl = {0};
-	int error = source ? read_waits(view, &nccl) : -ENOMEM;
+	int error = source ? nccl_waits_load(&nccl, view->store_path, NULL) : -ENOMEM;
 
-	if (!error)
+	if (error != -ENOMEM) /* waits that cannot be read are not told from moves */
 		error = time_strips_read(source, &nccl, 0, strips);
 	nccl_waits_fini(&nccl);
 	timeline_source_destroy(source);

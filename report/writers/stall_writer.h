@@ -1,5 +1,4 @@
-/* Writes what kernels waited for (report/digest/stall_rows.h) as a table and in JSON. Any
- * thread. */
+/* Writes what kernels waited for (report/digest/stall_rows.h) as a table and in JSON. Any thread. */
 #ifndef STALL_WRITER_H
 #define STALL_WRITER_H
 

@@ -10,9 +10,6 @@
 #include "timeline/trace/timeline_busy.h"
 #include "timeline/trace/timeline_steps.h"
 
-/* The host's part of a gap below this is the price of launches; from here on the host did something else. */
-#define STEP_ROWS_HOST_NS TIMELINE_BUSY_HOST_NS
-
 enum step_part {
 	STEP_COMPUTE, /* kernels that are not NCCL's */
 	STEP_GRAPHS,  /* graphs that were recorded as a whole */
@@ -21,7 +18,7 @@ enum step_part {
 	STEP_NCCL,       /* NCCL's kernels of which nothing more is known */
 	STEP_COPIES,     /* copies and memsets */
 	/* Idle time ends when work starts. Until that work's launch it is the host's: */
-	STEP_IDLE_LAUNCHES, /* for less than STEP_ROWS_HOST_NS */
+	STEP_IDLE_LAUNCHES, /* for less than TIMELINE_BUSY_HOST_NS */
 	STEP_IDLE_HOST,     /* for longer, or before the first work */
 	STEP_IDLE_START,    /* since the launch: of latency, or for other work */
 	STEP_IDLE_UNKNOWN,  /* the launch, or the work that follows, is not in the log */

@@ -132,8 +132,8 @@ static void add_gap(struct step_sweep *sweep, struct process *process, uint64_t 
 	piece = (struct step_piece){
 		.begin_ns = process->idle_ns,
 		.end_ns = launched_ns,
-		.part = launched_ns - process->idle_ns < STEP_ROWS_HOST_NS ? STEP_IDLE_LAUNCHES
-									   : STEP_IDLE_HOST,
+		.part = launched_ns - process->idle_ns < TIMELINE_BUSY_HOST_NS ? STEP_IDLE_LAUNCHES
+									       : STEP_IDLE_HOST,
 		.tid = launch->tid,
 		.before = found->before,
 		.after = launch->stack_id,

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "report/profile/profile_collectives.h"
+
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
 struct end { /* one rank's part of a collective */
@@ -110,6 +112,19 @@ int nccl_waits_init(struct nccl_waits *nccl, const struct collective_folds *fold
 	if (nccl->nr_kernels)
 		qsort(nccl->kernels, nccl->nr_kernels, sizeof(*nccl->kernels), by_kernel);
 	return 0;
+}
+
+int nccl_waits_load(struct nccl_waits *nccl, const char *store_path, char **why)
+{
+	struct collective_folds *folds;
+	int error = profile_collectives_load(store_path, &folds, why);
+
+	*nccl = (struct nccl_waits){0};
+	if (error)
+		return error;
+	error = nccl_waits_init(nccl, folds);
+	collective_folds_destroy(folds);
+	return error;
 }
 
 void nccl_waits_fini(struct nccl_waits *nccl)

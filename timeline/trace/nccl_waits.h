@@ -21,6 +21,10 @@ struct nccl_waits {
 
 /* 0 or -ENOMEM. Call nccl_waits_fini() in any case. */
 int nccl_waits_init(struct nccl_waits *nccl, const struct collective_folds *folds);
+
+/* As nccl_waits_init(), with the collectives of a store. Or an error of profile_collectives_load(), also in *why, and
+ * no kernel is known. */
+int nccl_waits_load(struct nccl_waits *nccl, const char *store_path, char **why);
 void nccl_waits_fini(struct nccl_waits *nccl);
 
 /* Finds how long a kernel of this duration waited, at its begin. false: it is not known. */

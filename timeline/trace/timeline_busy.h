@@ -7,8 +7,8 @@
 
 #define TIMELINE_BUSY_IDLE_NS 10000u /* shorter gaps are not shown */
 #define TIMELINE_BUSY_STEPS   1000u  /* of a GPU at most */
-#define TIMELINE_BUSY_HOST_NS                                                                      \
-	1000000u /* below, the host's part of a gap is the price of launches; else it did other things */
+/* Below this the host's part of a gap is the price of launches; from here on the host did something else. */
+#define TIMELINE_BUSY_HOST_NS 1000000u
 
 /* A gap ends with the begin of work. The host was late with it until its launch, and then it was to start. */
 enum timeline_idle_reason {

@@ -261,3 +261,22 @@ uint8_t *fixture_small_image(struct cubin_fixture *fixture, size_t *size)
 	fixture_end(fixture);
 	return fixture_image(fixture, size);
 }
+
+uint8_t *fixture_kernel_image(int32_t line, bool has_lines, uint32_t *size)
+{
+	static struct cubin_fixture fixture;
+	size_t made;
+
+	memset(&fixture, 0, sizeof(fixture));
+	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 64);
+	if (has_lines) {
+		fixture_begin(&fixture);
+		fixture_address(&fixture, 0, 0);
+		fixture_row(&fixture, 0, line - 1);
+		fixture_end_sequence(&fixture, 64);
+		fixture_end(&fixture);
+	}
+	uint8_t *bytes = fixture_image(&fixture, &made);
+	*size = (uint32_t)made;
+	return bytes;
+}

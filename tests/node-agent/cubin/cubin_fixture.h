@@ -2,6 +2,7 @@
 #ifndef CUBIN_FIXTURE_H
 #define CUBIN_FIXTURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,5 +66,8 @@ void fixture_kernel(struct cubin_fixture *fixture, uint32_t symbol, int64_t adde
 /* The caller owns the image: free(). The second one is that of a fixture made anew, with kernel "a" from line 10 on. */
 uint8_t *fixture_image(const struct cubin_fixture *fixture, size_t *size);
 uint8_t *fixture_small_image(struct cubin_fixture *fixture, size_t *size);
+
+/* The same with one row of kernel "a", at this line; or without a line table. */
+uint8_t *fixture_kernel_image(int32_t line, bool has_lines, uint32_t *size);
 
 #endif

@@ -18,28 +18,10 @@ static struct cubin_table *table;
 static uint8_t *image; /* kernel "a" at line 10 */
 static uint32_t size;
 
-static uint8_t *make_image(int32_t line, bool has_lines, uint32_t *image_size)
-{
-	size_t made;
-
-	memset(&fixture, 0, sizeof(fixture));
-	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 64);
-	if (has_lines) {
-		fixture_begin(&fixture);
-		fixture_address(&fixture, 0, 0);
-		fixture_row(&fixture, 0, line - 1);
-		fixture_end_sequence(&fixture, 64);
-		fixture_end(&fixture);
-	}
-	uint8_t *bytes = fixture_image(&fixture, &made);
-	*image_size = (uint32_t)made;
-	return bytes;
-}
-
 static int begin(void **state)
 {
 	(void)state;
-	image = make_image(10, true, &size);
+	image = fixture_kernel_image(10, true, &size);
 	cache = cubin_cache_create(NULL);
 	table = cubin_table_create(cache, 0);
 	assert_non_null(cache);
@@ -156,7 +138,7 @@ static void chunks_that_contradict_are_invalid(void **state)
 static void cubins_without_lines_and_damaged_ones_are_counted(void **state)
 {
 	uint32_t size_without;
-	uint8_t *without = make_image(0, false, &size_without);
+	uint8_t *without = fixture_kernel_image(0, false, &size_without);
 
 	(void)state;
 	assert_int_equal(cubin_table_chunk(table, 1, size_without, 0, without, size_without), 0);
@@ -246,7 +228,7 @@ static void equal_cubins_of_processes_share_a_table(void **state)
 {
 	struct cubin_table *other = cubin_table_create(cache, 0);
 	uint32_t size_11;
-	uint8_t *image_11 = make_image(11, true, &size_11);
+	uint8_t *image_11 = fixture_kernel_image(11, true, &size_11);
 
 	(void)state;
 	assert_int_equal(chunk(0, size), 0);

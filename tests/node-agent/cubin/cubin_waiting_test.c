@@ -22,28 +22,11 @@ static struct cubin_table *table;
 static uint8_t *image; /* kernel "a" at line 10 */
 static uint32_t size;
 
-static uint8_t *make_image(int32_t line, uint32_t *image_size)
-{
-	static struct cubin_fixture fixture;
-	size_t made;
-
-	memset(&fixture, 0, sizeof(fixture));
-	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 64);
-	fixture_begin(&fixture);
-	fixture_address(&fixture, 0, 0);
-	fixture_row(&fixture, 0, line - 1);
-	fixture_end_sequence(&fixture, 64);
-	fixture_end(&fixture);
-	uint8_t *bytes = fixture_image(&fixture, &made);
-	*image_size = (uint32_t)made;
-	return bytes;
-}
-
 static int begin(void **state)
 {
 	(void)state;
 	worker = (struct held_worker){0};
-	image = make_image(10, &size);
+	image = fixture_kernel_image(10, true, &size);
 	cache = cubin_cache_create(&(struct cubin_worker){held_worker_give, &worker});
 	assert_non_null(cache);
 	table = cubin_table_create(cache, USER);
@@ -270,7 +253,8 @@ static void two_workers_and_the_loop_share_tables(void **state)
 	struct cubin_cache *of =
 		cubin_cache_create(&(struct cubin_worker){give_shared, &shared.worker});
 	uint32_t sizes[2];
-	uint8_t *images[2] = {make_image(20, &sizes[0]), make_image(21, &sizes[1])};
+	uint8_t *images[2] = {fixture_kernel_image(20, true, &sizes[0]),
+			      fixture_kernel_image(21, true, &sizes[1])};
 	pthread_t threads[2];
 
 	(void)state;

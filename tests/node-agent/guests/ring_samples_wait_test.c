@@ -90,15 +90,22 @@ static void samples_of_damaged_code_have_offsets(void **state)
 	assert_int_equal(samples_fixture_code_lost(fixture), 1);
 }
 
-static void an_end_waits_for_lines_only_so_long(void **state)
+/* Seven samples of a kernel whose code the worker has. */
+static void let_samples_wait(struct ring_source_fixture *fixture)
 {
-	struct ring_source_fixture *fixture = *state;
 	static const struct definition_kernel_sample entry = {0, 0, 7};
 
 	use_worker(fixture);
 	samples_fixture_cubin(fixture);
 	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
 	samples_fixture_take_all(fixture, 0);
+}
+
+static void an_end_waits_for_lines_only_so_long(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+
+	let_samples_wait(fixture);
 	assert_true(ring_source_waits_for_lines(fixture->source, 1000));
 	assert_true(ring_source_waits_for_lines(fixture->source, 999 + RING_SOURCE_LINES_NS));
 	samples_fixture_take_all(fixture, 0);
@@ -159,12 +166,8 @@ static void samples_that_find_no_room_to_wait_keep_their_numbers(void **state)
 static void a_source_may_go_while_samples_wait(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
-	static const struct definition_kernel_sample entry = {0, 0, 7};
 
-	use_worker(fixture);
-	samples_fixture_cubin(fixture);
-	samples_fixture_define(fixture, CRC, 0, "a", &entry, 1);
-	samples_fixture_take_all(fixture, 0);
+	let_samples_wait(fixture);
 	drop_worker(fixture);
 	assert_int_equal(cubin_cache_count(fixture->cubins), 0);
 }
