@@ -304,6 +304,8 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 		error = timeline_events_read(source, &shown->request, shown->choice.is_step,
 					     &shown->events);
 	if (!error)
+		error = timeline_events_marks_around(source, &shown->request, &shown->events);
+	if (!error)
 		error = read_calls(store_path, source, shown);
 	return error ? error : read_samples(store_path, source, shown);
 }

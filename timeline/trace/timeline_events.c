@@ -223,8 +223,10 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 	const struct timeline_sink sink = {take_launch, take_work, events};
 	struct timeline_request request = *range;
 
-	*events = (struct timeline_events){
-		.from_ns = range->from_ns, .to_ns = range->to_ns, .events_max = range->events_max};
+	*events = (struct timeline_events){.from_ns = range->from_ns,
+					   .to_ns = range->to_ns,
+					   .host_to_ns = range->to_ns,
+					   .events_max = range->events_max};
 	if (reaches && request.to_ns < UINT64_MAX - TIMELINE_EVENTS_REACH_NS)
 		request.to_ns += TIMELINE_EVENTS_REACH_NS;
 	int error = timeline_source_read(source, &request, &sink, &events->counts);
@@ -237,6 +239,49 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 	}
 	if (!error)
 		count_ranks(events);
+	return error;
+}
+
+static int take_mark_alone(void *context, const struct timeline_launch *launch)
+{
+	struct timeline_events *events = context;
+
+	if (!(launch->flags & RECORD_LAUNCH_MARK))
+		return 0;
+	if (array_reserve(&events->marks, &events->room_marks, events->nr_marks + 1ull,
+			  sizeof(*events->marks)))
+		return -ENOMEM;
+	events->marks[events->nr_marks++] = *launch;
+	return 0;
+}
+
+static int leave_work(void *context, const struct timeline_work *work)
+{
+	(void)context;
+	(void)work;
+	return 0;
+}
+
+int timeline_events_marks_around(struct timeline_source *source,
+				 const struct timeline_request *range,
+				 struct timeline_events *events)
+{
+	const struct timeline_sink sink = {take_mark_alone, leave_work, events};
+	struct timeline_request request = *range;
+	struct timeline_counts counts;
+
+	if (!range->from_ns && range->to_ns == UINT64_MAX)
+		return 0;
+	request.marks_alone = true;
+	request.from_ns = range->from_ns > TIMELINE_EVENTS_MARKS_NS
+				  ? range->from_ns - TIMELINE_EVENTS_MARKS_NS
+				  : 0;
+	if (request.to_ns < UINT64_MAX - TIMELINE_EVENTS_MARKS_NS)
+		request.to_ns += TIMELINE_EVENTS_MARKS_NS;
+	events->nr_marks = 0;
+	int error = timeline_source_read(source, &request, &sink, &counts);
+	if (!error && events->nr_marks)
+		qsort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
 	return error;
 }
 

@@ -8,7 +8,8 @@
 
 #include "timeline_source.h"
 
-#define TIMELINE_EVENTS_REACH_NS 1000000000u /* how far GPU work is looked for behind its launch */
+#define TIMELINE_EVENTS_MARKS_NS 30000000000u /* how far marks are looked for around a time */
+#define TIMELINE_EVENTS_REACH_NS 1000000000u  /* how far GPU work is looked for behind its launch */
 
 struct timeline_events {
 	/* Sorted by process, then by time. GPU work is there as a whole if a part of it is within the range. */
@@ -16,6 +17,7 @@ struct timeline_events {
 	struct timeline_work *work;               /* owns */
 	uint32_t nr_launches, room_launches, nr_marks, room_marks, nr_work, room_work;
 	uint64_t from_ns, to_ns;     /* the range */
+	uint64_t host_to_ns;         /* to_ns before it was extended */
 	uint32_t events_max;         /* as in the request */
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
 	uint64_t nr_launchless;      /* pieces of GPU work whose launch is not here */
@@ -27,6 +29,12 @@ struct timeline_events {
  * case. */
 int timeline_events_read(struct timeline_source *source, const struct timeline_request *range,
 			 bool reaches, struct timeline_events *events);
+
+/* Adds marks from before and behind the range, so that ranges and steps with a part in it have their begins and ends.
+ * Errors as timeline_source_read(). */
+int timeline_events_marks_around(struct timeline_source *source,
+				 const struct timeline_request *range,
+				 struct timeline_events *events);
 void timeline_events_fini(struct timeline_events *events);
 
 #endif

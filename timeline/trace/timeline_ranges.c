@@ -141,9 +141,27 @@ static int take_mark(struct maker *maker, const struct timeline_launch *mark)
 	return error ? error : open_path(maker, mark);
 }
 
-int timeline_ranges_init(struct timeline_ranges *ranges, const struct timeline_range_names *names,
-			 struct timeline_launch *marks, uint32_t nr_marks, uint64_t last_ns)
+/* Leaves those with a part in the time. */
+static void keep_within(struct timeline_ranges *made, uint64_t from_ns, uint64_t to_ns)
 {
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < made->nr_ranges; i++) {
+		const struct timeline_range *range = &made->ranges[i];
+
+		if (range->begin_ns < to_ns &&
+		    (range->end_ns > from_ns || range->begin_ns >= from_ns))
+			made->ranges[kept++] = *range;
+	}
+	made->nr_ranges = kept;
+}
+
+int timeline_ranges_init(struct timeline_ranges *ranges, const struct timeline_range_names *names,
+			 const struct timeline_marks *of)
+{
+	struct timeline_launch *marks = of->marks;
+	const uint32_t nr_marks = of->nr_marks;
+
 	struct maker maker = {.made = ranges, .names = names, .step = UINT32_MAX};
 	int error = 0;
 
@@ -152,12 +170,13 @@ int timeline_ranges_init(struct timeline_ranges *ranges, const struct timeline_r
 		qsort(marks, nr_marks, sizeof(*marks), by_thread);
 	for (uint32_t i = 0; i < nr_marks && !error; i++) {
 		if (i > 0 && marks[i].tid != marks[i - 1].tid) {
-			close_to(&maker, 0, last_ns);
+			close_to(&maker, 0, of->last_ns);
 			maker.step = UINT32_MAX;
 		}
 		error = take_mark(&maker, &marks[i]);
 	}
-	close_to(&maker, 0, last_ns);
+	close_to(&maker, 0, of->last_ns);
+	keep_within(ranges, of->from_ns, of->to_ns);
 	return error;
 }
 

@@ -27,10 +27,18 @@ struct timeline_range_names { /* borrowed */
 	uint32_t nr_nodes; /* of the catalog */
 };
 
-/* marks are of one process, in order of time; they are sorted by thread. Steps are named after their number, and are
- * there without --nvtx, too. 0; -ENOMEM; -EPROTO: the profile is damaged. Call timeline_ranges_fini() in any case. */
+struct timeline_marks {
+	struct timeline_launch *
+		marks; /* borrowed; of one process, in order of time; init() sorts them by thread */
+	uint32_t nr_marks;
+	uint64_t last_ns;        /* ends what no mark ends */
+	uint64_t from_ns, to_ns; /* ranges with a part in this time are made, as a whole */
+};
+
+/* Steps are named after their number, and are there without --nvtx, too. 0; -ENOMEM; -EPROTO: the profile is damaged.
+ * Call timeline_ranges_fini() in any case. */
 int timeline_ranges_init(struct timeline_ranges *ranges, const struct timeline_range_names *names,
-			 struct timeline_launch *marks, uint32_t nr_marks, uint64_t last_ns);
+			 const struct timeline_marks *of);
 void timeline_ranges_fini(struct timeline_ranges *ranges);
 
 #endif

@@ -465,9 +465,13 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 		.names = writer->names,
 		.paths = writer->paths,
 		.nr_nodes = catalog_size(writer->profile->collection->catalog).nodes};
+	const struct timeline_marks marks = {.marks = events->marks + part->first_mark,
+					     .nr_marks = part->end_mark - part->first_mark,
+					     .last_ns = last_of(events, part),
+					     .from_ns = events->from_ns,
+					     .to_ns = events->host_to_ns};
 	struct timeline_lanes lanes = {0};
-	int error = timeline_ranges_init(&writer->ranges, &names, events->marks + part->first_mark,
-					 part->end_mark - part->first_mark, last_of(events, part));
+	int error = timeline_ranges_init(&writer->ranges, &names, &marks);
 
 	const struct timeline_shown shown = {events, writer->calls, &writer->ranges, &writer->busy};
 	if (!error)

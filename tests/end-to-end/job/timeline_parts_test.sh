@@ -33,15 +33,30 @@ contains "and nothing is lost" "$scratch/training.err" "100.00 % matched; nothin
 show training 0
 same "all steps" "$(line steps)" "$(seq -s ' ' 2 23)"
 slowest=$(line slowest)
+times=" $(line times) "
+read -r from to < <(line inside)
+# whole_steps NAME: the steps that are shown last as long as in the whole.
+whole_steps() {
+	local step
+	for step in $(line times); do
+		check "$1: step $step is whole" [ "${times/ $step /}" != "$times" ]
+	done
+}
 show training 0 --step 5
 same "step 5: its work, and no other" "$(line work)" in_step_5
 same "step 5: its launch" "$(line checked)" 1
+same "step 5: the one step" "$(line steps)" 5
+whole_steps "step 5"
 contains "step 5: said" "$scratch/err" "step 5 of 1 process: "
 show training 0 --around-worst
 same "the slowest step: its work" "$(line work)" "in_step_$slowest"
+whole_steps "the slowest step"
 contains "the slowest step: why" "$scratch/err" "step $slowest of process "
 contains "the slowest step: of how many" "$scratch/err" "is the slowest of 21: "
 contains "the slowest step: the first one" "$scratch/err" "the first step of each process does not count"
+show training 0 --from "${from}ns" --to "${to}ns"
+same "a part of a step: that step" "$(line steps)" "$slowest"
+whole_steps "a part of a step"
 for step in 1 99; do
 	show training 4 --step $step
 	contains "step $step: which there are" "$scratch/err" "step $step is not there: steps 2 to 23 have both"

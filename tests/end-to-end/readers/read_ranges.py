@@ -35,9 +35,14 @@ def main():
                    for items in ranges.values() for item in items if item["name"].startswith("step "))
     print("checked", checked)
     print("steps", *[number for number, _ in steps])
+    print("times", *[f"{number}:{time}" for number, time in steps])
     print("names", *sorted({item["name"].replace(" ", "_") for items in ranges.values() for item in items}))
     if len(steps) > 2:  # the first one that was kept, and the last one, whose end is not its own
-        print("slowest", max(steps[1:], key=lambda step: step[1])[0])
+        slowest = max(steps[1:], key=lambda step: step[1])[0]
+        print("slowest", slowest)
+        first = min(item["start"] for item in slices)
+        for item in [item for items in ranges.values() for item in items if item["name"] == f"step {slowest}"]:
+            print("inside", item["start"] + 1 - first, item["end"] - 1 - first)
     work.sort()
     print("work", *[name for _, _, name in work])
     end, gap = work[0][1], 0

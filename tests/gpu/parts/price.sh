@@ -112,6 +112,21 @@ price() {
 	price_table
 }
 
+# Where the slow calls come from: the same count, without the first half of the calls, for less and less of a stack.
+tails() {
+	if ! have_torch; then echo "left out: no PyTorch"; return; fi
+	local model stacks
+	gcc -O2 -shared -fPIC -I/usr/local/cuda/include -DREAL="\"$cupti\"" "$here/programs/cupti_timed.c" -o "$scratch/libcupti_timed.so" \
+		-Wl,--no-as-needed -Wl,-rpath,"$(dirname "$cupti")" "$cupti" 2>"$out/timed.log" || { not_ok "timed: $out/timed.log"; return; }
+	for model in ${PRICE_MODELS:-tiny gpt resnet compiled}; do
+		for stacks in none native leaf; do
+			FLAMEGRID_CUPTI=$scratch/libcupti_timed.so TIMED_SKIP=45000 TIMED_TO=$out/tails.$model.$stacks "$flamegrid" run -q --stacks $stacks \
+				-o "$scratch/tails.$model.$stacks" -- python3 "$here/programs/price_train.py" "$model" none 3 >"$out/tails.$model.$stacks.stdout" 2>&1
+			echo "$model --stacks $stacks: $(tr '\n' ' ' <"$out/tails.$model.$stacks")"
+		done
+	done
+}
+
 # meter_check MODEL KIND: what the guest's meter says of its launches, beside stamps around its callback. A full meter's own
 # stamps are in the latter alone, so no agreement is asked of it.
 meter_check() {

@@ -39,7 +39,7 @@ for kernel, (number, reason) in plants.items():
     of = {key: ns for key, ns in sums.get(kernel, {}).items() if key[1] != 'not sampled'}
     place, seen = max(of, key=of.get) if of else ((), 'nothing')
     lines = [int(f.rsplit(':', 1)[1]) for f in place if f.startswith('stall_plants.cu:')]
-    chain = kernel != 'inlined' or [f.rsplit(':', 1)[0].split(':')[-1] for f in place][-1:] == ['leaf']
+    chain = kernel != 'inlined' or [f.split(':')[1].split('(')[0] for f in place[1:]] == ['middle', 'leaf']
     check(number in lines and seen == reason and chain, '%s: %s %s' % (kernel, ';'.join(place), seen))
 report = json.load(open(report))
 planes = {plane['plane']: plane for plane in report['planes']}
