@@ -16,6 +16,7 @@
 #include "cli/timeline_losses.h"
 #include "cli/timeline_make_page.h"
 #include "cli/timeline_make_profile.h"
+#include "cli/timeline_show_kernels.h"
 #include "cli/timeline_show_steps.h"
 #include "options/option_line.h"
 #include "report/model/report_clocks.h"
@@ -47,7 +48,7 @@ struct timeline {
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
-	bool around_worst, shows_steps;
+	bool around_worst, shows_steps, shows_kernels;
 	bool has_format;
 	const char *step_range; /* NULL: steps are marked */
 	enum timeline_format format;
@@ -95,6 +96,7 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		{"step", .number = &timeline->step, .least = 1, .most = UINT32_MAX},
 		{"around-worst", .flag = &timeline->around_worst},
 		{"steps", .flag = &timeline->shows_steps},
+		{"kernels", .flag = &timeline->shows_kernels},
 		{"step-range", .text = &timeline->step_range, .least = 1},
 		{"format", .choice = &timeline->format, .flag = &timeline->has_format},
 		{"ranks", .take = take_ranks, .context = timeline},
@@ -106,17 +108,24 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		return status;
 	const bool makes_profile = timeline->format == TIMELINE_PROFILE;
 	const bool is_of_steps = timeline->has_format && timeline->format <= TIMELINE_JSON;
-	if (!timeline->output_path && !timeline->shows_steps &&
-	    (makes_profile || isatty(STDOUT_FILENO)))
+	const bool shows_table = timeline->shows_steps || timeline->shows_kernels;
+	if (!timeline->output_path && !shows_table && (makes_profile || isatty(STDOUT_FILENO)))
 		return option_line_lacks(table, "--output is missing");
-	if (timeline->has_format && !is_of_steps && timeline->shows_steps)
-		return option_line_refuse(table, "--steps has the formats table, csv and json");
-	if ((is_of_steps || timeline->step_range) && !timeline->shows_steps)
-		return option_line_refuse(table, "--step-range, and --format table, csv and json, "
-						 "are of --steps");
-	if (timeline->shows_steps && (timeline->step || timeline->around_worst))
-		return option_line_refuse(table, "--steps shows all steps, or those between --from "
-						 "and --to");
+	if (timeline->shows_steps && timeline->shows_kernels)
+		return option_line_refuse(table, "--steps and --kernels: only one is possible");
+	if (timeline->has_format && !is_of_steps && shows_table)
+		return option_line_refuse(table,
+					  "--steps and --kernels have the formats table, csv "
+					  "and json");
+	if (timeline->step_range && !timeline->shows_steps)
+		return option_line_refuse(table, "--step-range is of --steps");
+	if (is_of_steps && !shows_table)
+		return option_line_refuse(table, "--format table, csv and json are of --steps and "
+						 "--kernels");
+	if (shows_table && (timeline->step || timeline->around_worst))
+		return option_line_refuse(table,
+					  "--steps and --kernels show all, or what is between "
+					  "--from and --to");
 	if (timeline->to_ns && timeline->to_ns <= timeline->from_ns)
 		return option_line_refuse(table, "--to is not after --from");
 	if ((timeline->step != 0) + timeline->around_worst +
@@ -367,6 +376,25 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 		source);
 }
 
+/* Returns the exit status. */
+static int show_kernels(const struct timeline *timeline, struct timeline_source *source)
+{
+	struct extent extent;
+	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
+
+	if (error)
+		return explain(timeline, error, &(struct timeline_choice){0});
+	return timeline_show_kernels(
+		&(struct timeline_show_kernels){
+			.name = timeline->path,
+			.output_path = timeline->output_path,
+			.request = request_of(timeline, &extent),
+			.format = (enum steps_format)timeline->format,
+			.first_ns = extent.first_ns,
+		},
+		source);
+}
+
 /* Makes the time a profile, or the page of one. Returns the exit status. */
 static int make_part(const struct timeline *timeline, const char *store_path,
 		     struct timeline_source *source)
@@ -412,10 +440,13 @@ static int show(const struct timeline *timeline, const char *store_path,
 	}
 	const bool makes_part =
 		timeline->format == TIMELINE_PROFILE || timeline->format == TIMELINE_HTML;
-	if (!error && !timeline->shows_steps && !makes_part)
+	const bool shows_trace = !timeline->shows_steps && !timeline->shows_kernels && !makes_part;
+	if (!error && shows_trace)
 		error = read_events(timeline, store_path, source, &shown);
 	if (!error && timeline->shows_steps)
 		status = show_steps(timeline, store_path, source);
+	else if (!error && timeline->shows_kernels)
+		status = show_kernels(timeline, source);
 	else if (!error && makes_part)
 		status = make_part(timeline, store_path, source);
 	else if (error)

@@ -9,6 +9,7 @@ static const struct option_row rows[] = {
 	{"step", 0, "N", OPTION_DAILY, "Show the program's N-th flamegrid_step(), with the GPU work that it launched."},
 	{"around-worst", 0, NULL, OPTION_DAILY, "Show the slowest step; without steps the longest gap or wait."},
 	{"steps", 0, NULL, OPTION_DAILY, "Print what the steps of each rank consisted of, in place of a timeline."},
+	{"kernels", 0, NULL, OPTION_DAILY, "Print how kernels took over the run, slice by slice."},
 	{"step-range", 0, "NAME", OPTION_DAILY, "Take the program's ranges of this name as its steps."},
 	{"format", 'f', "table|csv|json|profile|chrome|html", OPTION_DAILY,
 	 "Print steps by rank, (csv) by step, or all; or make a new profile, JSON for Chrome, or a page."},
@@ -20,7 +21,7 @@ static const struct option_row rows[] = {
 const struct option_table option_table_timeline = {
 	.program = "flamegrid",
 	.verb = "timeline",
-	.usage = "[-o FILE] [OPTION...] PROFILE\n--steps [OPTION...] PROFILE",
+	.usage = "[-o FILE] [OPTION...] PROFILE\n--steps|--kernels [OPTION...] PROFILE",
 	.summary = "Show launches and GPU work one by one, for Perfetto, or the steps.",
 	.closing = "Exit status: 0; 1: failed; 2: usage; 3: without what was damaged.",
 	.operand = "profile",

@@ -1,12 +1,10 @@
 #include "step_trend.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#define BINS_MAX   32u
-#define BIN_STEPS  8u   /* at least */
-#define Z_LEAST    3.29 /* 1 of 1,000, both ways */
-#define LEAST_PART 0.05 /* of the line's begin */
+#include "report/statistics/drift.h"
+
+#define BIN_STEPS 8u /* at least */
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
@@ -74,32 +72,18 @@ static enum step_part find_part(const struct step_rows *rows, const uint32_t *in
 bool step_trend_find(const struct step_rows *rows, uint32_t *indexes, uint32_t nr,
 		     struct step_trend *trend)
 {
-	double medians[BINS_MAX], slopes[BINS_MAX * (BINS_MAX - 1) / 2], rests[BINS_MAX];
-	const uint32_t nr_bins = nr / BIN_STEPS < BINS_MAX ? nr / BIN_STEPS : BINS_MAX;
-	uint32_t nr_slopes = 0;
-	int score = 0;
+	double medians[DRIFT_MOST];
+	const uint32_t nr_bins = nr / BIN_STEPS < DRIFT_MOST ? nr / BIN_STEPS : DRIFT_MOST;
+	struct drift drift;
 
 	qsort_r(indexes, nr, sizeof(*indexes), by_begin, rows->rows);
 	for (uint32_t i = 0; i < nr_bins; i++)
 		medians[i] = median_of_bin(rows, indexes, (uint32_t)((uint64_t)nr * i / nr_bins),
 					   (uint32_t)((uint64_t)nr * (i + 1) / nr_bins));
-	for (uint32_t i = 0; i < nr_bins; i++)
-		for (uint32_t k = i + 1; k < nr_bins; k++) {
-			score += COMPARE(medians[i], medians[k]) < 0   ? 1
-				 : COMPARE(medians[i], medians[k]) > 0 ? -1
-								       : 0;
-			slopes[nr_slopes++] = (medians[k] - medians[i]) / (k - i);
-		}
-	const double sigma = sqrt(nr_bins * (nr_bins - 1.0) * (2.0 * nr_bins + 5) / 18);
-	const double slope = median_of(slopes, nr_slopes);
-	for (uint32_t i = 0; i < nr_bins; i++)
-		rests[i] = medians[i] - slope * i;
-	const double begin = median_of(rests, nr_bins), change = slope * (nr_bins - 1);
-	if ((abs(score) - 1) / sigma < Z_LEAST || begin <= 0 || begin + change <= 0 ||
-	    fabs(change) < LEAST_PART * begin)
+	if (!drift_find(medians, nr_bins, &drift))
 		return false;
-	trend->begin_ns = (uint64_t)begin;
-	trend->end_ns = (uint64_t)(begin + change);
-	trend->part = find_part(rows, indexes, nr, change > 0);
+	trend->begin_ns = (uint64_t)drift.begin;
+	trend->end_ns = (uint64_t)drift.end;
+	trend->part = find_part(rows, indexes, nr, drift.end > drift.begin);
 	return true;
 }

@@ -112,6 +112,31 @@ contains "ranks: said" "$scratch/err" "120 calls of NCCL"
 same "ranks: the page's time axis tells moves and waits of NCCL apart" \
 	"$(python3 "$readers/read_strips.py" "$scratch/ranks/flame.html" "$scratch/json" nccl 2>&1 | tail -n 1)" "moves True not split False waits True"
 
+# ---- kernels over time: counts and sums are those of the report
+"$flamegrid" timeline --kernels "$scratch/ranks" -f csv -o "$scratch/kernels" 2>"$scratch/err"
+same "kernels: status" $? 0
+python3 -c 'import csv, json, sys
+for row in json.load(open(sys.argv[1]))["durations"]:
+    print(row["kind"], row["name"], row["count"], row["ns"])' "$scratch/json" | LC_ALL=C sort >"$scratch/want"
+python3 -c 'import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    assert int(row["first_half_count"]) + int(row["second_half_count"]) == int(row["count"])
+    assert int(row["first_half_ns"]) + int(row["second_half_ns"]) == int(row["ns"]) <= int(row["count"]) * (int(row["last_ns"]) - int(row["first_ns"]))
+    print(row["kind"], row["name"], row["count"], row["ns"])' "$scratch/kernels" | LC_ALL=C sort >"$scratch/have"
+same_lines "kernels: counts and sums" "$scratch/have" "$scratch/want"
+"$flamegrid" timeline --kernels "$scratch/ranks" -f json >"$scratch/kernels" 2>"$scratch/err"
+check "kernels: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0")/../support/valid_report.py" \
+	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/kernels"
+"$flamegrid" timeline --kernels "$scratch/ranks" >"$scratch/kernels" 2>"$scratch/err"
+contains "kernels: the table says whether some drift" "$scratch/kernels" "get slower or faster beyond chance"
+"$flamegrid" timeline --kernels "$scratch/ranks" --from 9h >"$scratch/kernels" 2>"$scratch/err"
+same "kernels: no such time: status" $? 4
+contains "kernels: no such time" "$scratch/err" "no GPU work of these ranks is in this time"
+for wrong in "--steps" "--step 3" "-f chrome" "--step-range forward"; do
+	"$flamegrid" timeline --kernels "$scratch/ranks" $wrong >/dev/null 2>"$scratch/err"
+	same "kernels $wrong: status" $? 2
+done
+
 # ---- merged: all of both, once, also where a profile comes twice
 "$flamegrid" merge -o "$scratch/merged" "$scratch/ranges" "$scratch/training" "$scratch/ranges" 2>"$scratch/err"
 same "merge: status" $? 0

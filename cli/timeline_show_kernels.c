@@ -1,0 +1,87 @@
+#include "timeline_show_kernels.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/output_file.h"
+#include "cli/base/pager.h"
+#include "cli/base/verbs.h"
+#include "cli/timeline_losses.h"
+
+struct shown {
+	struct kernels_view view;
+	enum steps_format format;
+	struct text_form form;
+};
+
+static int write_shown(void *context, FILE *out)
+{
+	const struct shown *shown = context;
+
+	return kernels_writer_write(out, &shown->view, shown->format, &shown->form);
+}
+
+/* 0 or -errno. */
+static int write_output(const struct timeline_show_kernels *show, struct shown *shown)
+{
+	struct output_file file;
+	struct terminal terminal;
+
+	if (show->output_path) {
+		int error = output_file_open(&file, show->output_path, OUTPUT_FILE_FOLLOWS, 0666);
+
+		return error ? error : output_file_close(&file, write_shown(shown, file.stream));
+	}
+	terminal_read(&terminal, STDOUT_FILENO);
+	if (!terminal.is_terminal || show->format != STEPS_TABLE)
+		return write_shown(shown, stdout);
+	shown->form = (struct text_form){terminal.columns, terminal.has_colours};
+	return pager_show_text(&terminal, write_shown, shown);
+}
+
+/* Returns the exit status. */
+static int save(const struct timeline_show_kernels *show, struct timeline_source *source,
+		const struct kernel_times *times)
+{
+	const struct profile *profile = timeline_source_profile(source);
+	struct shown shown = {
+		.view = {.profile = profile,
+			 .names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON),
+			 .times = times,
+			 .first_ns = show->first_ns},
+		.format = show->format};
+	const int error = shown.view.names ? write_output(show, &shown) : -ENOMEM;
+
+	report_names_destroy(shown.view.names);
+	if (error) {
+		log_error("%s: %s", show->output_path ? show->output_path : "standard output",
+			  strerror(-error));
+		return EXIT_FAILED;
+	}
+	if (times->nr_left_out)
+		log_warning("%" PRIu64 " pieces of GPU work are left out: they have too many names",
+			    times->nr_left_out);
+	return timeline_losses_say(&times->counts, 0) ? EXIT_LOSS : EXIT_OK;
+}
+
+int timeline_show_kernels(const struct timeline_show_kernels *show, struct timeline_source *source)
+{
+	struct kernel_times times = {0};
+	int status = EXIT_FAILED;
+	int error = kernel_times_read(source, &show->request, &times);
+
+	if (error) {
+		log_error("%s: %s", show->name, strerror(-error));
+	} else if (!times.nr_times) {
+		timeline_losses_say(&times.counts, 0);
+		log_error("%s: no GPU work of these ranks is in this time", show->name);
+		status = EXIT_NOTHING;
+	} else {
+		status = save(show, source, &times);
+	}
+	kernel_times_fini(&times);
+	return status;
+}
