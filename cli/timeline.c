@@ -48,7 +48,7 @@ struct timeline {
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
-	bool around_worst, shows_steps, shows_kernels;
+	bool around_worst, shows_steps, shows_kernels, by_stack;
 	bool has_format;
 	const char *step_range; /* NULL: steps are marked */
 	enum timeline_format format;
@@ -97,6 +97,7 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		{"around-worst", .flag = &timeline->around_worst},
 		{"steps", .flag = &timeline->shows_steps},
 		{"kernels", .flag = &timeline->shows_kernels},
+		{"by-stack", .flag = &timeline->by_stack},
 		{"step-range", .text = &timeline->step_range, .least = 1},
 		{"format", .choice = &timeline->format, .flag = &timeline->has_format},
 		{"ranks", .take = take_ranks, .context = timeline},
@@ -119,6 +120,8 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 					  "and json");
 	if (timeline->step_range && !timeline->shows_steps)
 		return option_line_refuse(table, "--step-range is of --steps");
+	if (timeline->by_stack && !timeline->shows_kernels)
+		return option_line_refuse(table, "--by-stack is of --kernels");
 	if (is_of_steps && !shows_table)
 		return option_line_refuse(table, "--format table, csv and json are of --steps and "
 						 "--kernels");
@@ -389,6 +392,7 @@ static int show_kernels(const struct timeline *timeline, struct timeline_source 
 			.name = timeline->path,
 			.output_path = timeline->output_path,
 			.request = request_of(timeline, &extent),
+			.by_stack = timeline->by_stack,
 			.format = (enum steps_format)timeline->format,
 			.first_ns = extent.first_ns,
 		},

@@ -42,6 +42,22 @@ static int write_output(const struct timeline_show_kernels *show, struct shown *
 	return pager_show_text(&terminal, write_shown, shown);
 }
 
+/* 0 or -errno. */
+static int find_and_write(const struct timeline_show_kernels *show, struct shown *shown)
+{
+	struct kernel_places places = {0};
+	int error = shown->view.names ? 0 : -ENOMEM;
+
+	if (!error && show->by_stack)
+		error = kernel_places_init(&places, shown->view.times, shown->view.profile,
+					   shown->view.names);
+	shown->view.places = &places;
+	if (!error)
+		error = write_output(show, shown);
+	kernel_places_fini(&places);
+	return error;
+}
+
 /* Returns the exit status. */
 static int save(const struct timeline_show_kernels *show, struct timeline_source *source,
 		const struct kernel_times *times)
@@ -53,7 +69,7 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 			 .times = times,
 			 .first_ns = show->first_ns},
 		.format = show->format};
-	const int error = shown.view.names ? write_output(show, &shown) : -ENOMEM;
+	const int error = find_and_write(show, &shown);
 
 	report_names_destroy(shown.view.names);
 	if (error) {
@@ -62,7 +78,8 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 		return EXIT_FAILED;
 	}
 	if (times->nr_left_out)
-		log_warning("%" PRIu64 " pieces of GPU work are left out: they have too many names",
+		log_warning("%" PRIu64
+			    " pieces of GPU work are left out: there are too many names or stacks",
 			    times->nr_left_out);
 	return timeline_losses_say(&times->counts, 0) ? EXIT_LOSS : EXIT_OK;
 }
@@ -71,9 +88,11 @@ int timeline_show_kernels(const struct timeline_show_kernels *show, struct timel
 {
 	struct kernel_times times = {0};
 	int status = EXIT_FAILED;
-	int error = kernel_times_read(source, &show->request, &times);
+	int error = kernel_times_read(source, &show->request, show->by_stack, &times);
 
-	if (error) {
+	if (error == -EFBIG) {
+		log_error("%s: a microsecond has more events than there is room for", show->name);
+	} else if (error) {
 		log_error("%s: %s", show->name, strerror(-error));
 	} else if (!times.nr_times) {
 		timeline_losses_say(&times.counts, 0);

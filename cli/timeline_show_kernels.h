@@ -9,6 +9,7 @@ struct timeline_show_kernels {
 	const char *name;        /* of the profile, for messages */
 	const char *output_path; /* NULL: standard output */
 	struct timeline_request request;
+	bool by_stack;
 	enum steps_format format;
 	uint64_t first_ns; /* of the timeline */
 };

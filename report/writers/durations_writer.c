@@ -74,6 +74,29 @@ static void write_buckets(FILE *out, const struct duration_bin *list, uint32_t n
 			duration_bucket_last_ns(list[i].bucket), list[i].count);
 }
 
+void durations_writer_bins(struct row_text *row, const struct duration_bin *list, uint32_t nr)
+{
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(*percentiles); i++) {
+		const uint32_t bucket =
+			nr ? duration_list_quantile(list, nr, percentiles[i].per_mille) : 0;
+		const uint64_t first = duration_bucket_first_ns(bucket);
+		const uint64_t last = duration_bucket_last_ns(bucket);
+
+		if (row->form == ROW_JSON) {
+			row_text_print(row, percentiles[i].member, "[%" PRIu64 ",%" PRIu64 "]",
+				       first, last);
+			continue;
+		}
+		row_text_count(row, percentiles[i].first, first);
+		row_text_count(row, percentiles[i].last, last);
+	}
+	if (row->form != ROW_JSON)
+		return;
+	row_text_print(row, "buckets", "[");
+	write_buckets(row->out, list, nr);
+	fputc(']', row->out);
+}
+
 static void write_row(struct row_text *out, const void *of)
 {
 	struct duration_bin list[DURATION_BUCKETS] = {{.count = 0}};
@@ -84,25 +107,7 @@ static void write_row(struct row_text *out, const void *of)
 	row_text_string(out, "name", group->label ? group->label : "");
 	row_text_count(out, "count", group->count);
 	row_text_count(out, "ns", group->ns);
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(*percentiles); i++) {
-		const uint32_t bucket =
-			nr ? duration_list_quantile(list, nr, percentiles[i].per_mille) : 0;
-		const uint64_t first = duration_bucket_first_ns(bucket);
-		const uint64_t last = duration_bucket_last_ns(bucket);
-
-		if (out->form == ROW_JSON) {
-			row_text_print(out, percentiles[i].member, "[%" PRIu64 ",%" PRIu64 "]",
-				       first, last);
-			continue;
-		}
-		row_text_count(out, percentiles[i].first, first);
-		row_text_count(out, percentiles[i].last, last);
-	}
-	if (out->form != ROW_JSON)
-		return;
-	row_text_print(out, "buckets", "[");
-	write_buckets(out->out, list, nr);
-	fputc(']', out->out);
+	durations_writer_bins(out, list, nr);
 }
 
 /* Moves the groups that have durations before all others, and returns their number. */

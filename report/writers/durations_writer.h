@@ -10,11 +10,16 @@
 #include "report/model/report_statistics.h"
 #include "report/model/report_tree.h"
 
+struct row_text;
+
 /* Writes the member "durations" of a profile, with a comma behind it. 0 or -ENOMEM: nothing was written. */
 int durations_writer_json(FILE *out, const struct report_tree *tree);
 
 /* 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
 int durations_writer_csv(FILE *out, const struct report_tree *tree);
+
+/* Writes the fields of a histogram: percentiles, and in JSON the buckets. An empty one has zeroes. */
+void durations_writer_bins(struct row_text *row, const struct duration_bin *list, uint32_t nr);
 
 /* Returns the first duration above the percentile's bucket, or the maximum if that is less; 0: not known. statistics
  * (may be NULL) and the sum of the group bound the maximum. nr_all: launches of that name in the profile, of which the

@@ -164,7 +164,7 @@ static void each_name_has_its_times_in_each_slice(void **state)
 	struct fixture *f = *state;
 	struct kernel_times times;
 
-	assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, &times), 0);
+	assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, false, &times), 0);
 	assert_int_equal(times.nr_times, NAMES);
 	assert_int_equal(times.nr_left_out, 0);
 	assert_int_equal(times.from_ns, FIRST_NS);
@@ -187,7 +187,7 @@ static void halves_are_those_of_the_time(void **state)
 	struct fixture *f = *state;
 	struct kernel_times times;
 
-	assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, &times), 0);
+	assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, false, &times), 0);
 	const struct kernel_time *copy = find(f, &times, COPY), *last = find(f, &times, LAST);
 	assert_int_equal(kernel_times_half(copy, 0).count, PIECES / 8);
 	assert_int_equal(kernel_times_half(copy, 0).count + kernel_times_half(copy, 1).count,
@@ -203,7 +203,7 @@ static void what_gets_slower_or_faster_is_told(void **state)
 	struct fixture *f = *state;
 	struct kernel_times times;
 
-	assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, &times), 0);
+	assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, false, &times), 0);
 	const struct kernel_time *growing = find(f, &times, GROWING),
 				 *shrinking = find(f, &times, SHRINKING);
 	assert_true(growing->drifts);
@@ -227,7 +227,7 @@ static void a_time_and_ranks_restrict_it(void **state)
 	struct kernel_times times;
 	uint64_t count = 0;
 
-	assert_int_equal(kernel_times_read(f->source, &request, &times), 0);
+	assert_int_equal(kernel_times_read(f->source, &request, false, &times), 0);
 	for (uint32_t i = 0; i < times.nr_times; i++)
 		count += times.times[i].count;
 	assert_int_equal(count, PIECES / 8);
@@ -236,9 +236,94 @@ static void a_time_and_ranks_restrict_it(void **state)
 	kernel_times_fini(&times);
 	request.from_ns = FIRST_NS + 2ull * SPAN_NS;
 	request.to_ns = UINT64_MAX;
-	assert_int_equal(kernel_times_read(f->source, &request, &times), 0);
+	assert_int_equal(kernel_times_read(f->source, &request, false, &times), 0);
 	assert_int_equal(times.nr_times, 0);
 	kernel_times_fini(&times);
+}
+
+/* ---- by stack */
+
+/* A launch and its work, which may come much later. */
+static void add_pair(struct event_packer *packer, uint32_t id, uint64_t launch_ns,
+		     uint32_t stack_id, uint64_t start_ns, uint32_t name_id)
+{
+	event_packer_launch(packer, &(struct launch_record){.time_ns = launch_ns,
+							    .correlation_id = id,
+							    .stack_id = stack_id,
+							    .tid = 1});
+	event_packer_record(packer, &(struct gpu_record){.start_ns = start_ns,
+							 .end_ns = start_ns + id,
+							 .correlation_id = id,
+							 .name_id = name_id,
+							 .kind = RECORD_GPU_KERNEL});
+}
+
+/* Two stacks launch one kernel in turn, and a stack beyond the catalog launches another one. */
+static void add_launched(struct fixture *f, const uint32_t nodes[2])
+{
+	struct event_log_options options = {.keeps = true};
+	struct event_log *log;
+
+	memcpy(options.profile, f->profile.timeline_id, sizeof(options.profile));
+	assert_int_equal(event_log_open(f->store, &options, &log), 0);
+	event_packer_begin(event_log_packer(log), 1, 0, true);
+	for (uint32_t i = 1; i <= 100; i++)
+		add_pair(event_log_packer(log), i, FIRST_NS + i * 1000u, nodes[i % 2],
+			 FIRST_NS + i * 1000000u, f->names[3]);
+	add_pair(event_log_packer(log), 101, FIRST_NS, 4711, FIRST_NS + 5, f->names[3]);
+	event_log_write(log, 1);
+	event_log_close(log);
+}
+
+static void each_stack_of_a_kernel_has_its_times(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *catalog = f->profile.collection->catalog;
+	struct timeline_request small = TIMELINE_REQUEST_ALL;
+	struct kernel_times times;
+	uint32_t nodes[2], frame;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(catalog_add_frame(catalog, 0, i + 1, 1, &frame), 0);
+		assert_int_equal(catalog_add_node(catalog, 0, frame, &nodes[i]), 0);
+	}
+	add_launched(f, nodes);
+	timeline_source_destroy(f->source);
+	f->source = timeline_source_create(f->store, &f->profile, NULL);
+	assert_non_null(f->source);
+	/* At once, and in many stretches, where the work comes behind its launches. */
+	for (small.events_max = 0; small.events_max <= 300; small.events_max += 300) {
+		uint64_t count = 0, found = 0;
+
+		assert_int_equal(kernel_times_read(f->source, &small, true, &times), 0);
+		for (uint32_t i = 0; i < times.nr_times; i++) {
+			const struct kernel_time *time = &times.times[i];
+
+			count += time->count;
+			if (time->name_id != f->names[3])
+				continue;
+			struct duration_bin list[DURATION_BUCKETS];
+			const uint32_t nr = duration_bins_list(&time->bins, list);
+
+			found++;
+			assert_int_equal(duration_list_count(list, nr), time->count);
+			assert_true(duration_list_holds(list, nr, time->ns));
+			if (time->stack_id == 0) {
+				assert_int_equal(time->count, 1);
+				assert_int_equal(time->ns, 101);
+				continue;
+			}
+			const uint32_t odd = time->stack_id == nodes[1];
+			assert_int_equal(time->count, 50);
+			assert_int_equal(time->ns, odd ? 2500 : 2550);
+			assert_int_equal(time->first_ns, FIRST_NS + (odd ? 1 : 2) * 1000000u);
+			assert_int_equal(time->last_ns,
+					 FIRST_NS + (odd ? 99 : 100) * 1000000u + (odd ? 99 : 100));
+		}
+		assert_int_equal(found, 3);
+		assert_int_equal(count, PIECES + 101);
+		kernel_times_fini(&times);
+	}
 }
 
 static void without_a_log_there_is_an_error(void **state)
@@ -249,7 +334,7 @@ static void without_a_log_there_is_an_error(void **state)
 	struct kernel_times times;
 
 	assert_non_null(none);
-	assert_int_equal(kernel_times_read(none, &TIMELINE_REQUEST_ALL, &times), -ENOENT);
+	assert_int_equal(kernel_times_read(none, &TIMELINE_REQUEST_ALL, false, &times), -ENOENT);
 	kernel_times_fini(&times);
 	timeline_source_destroy(none);
 }
@@ -261,7 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_name_has_its_times_in_each_slice), TEST(halves_are_those_of_the_time),
 		TEST(what_gets_slower_or_faster_is_told),    TEST(a_time_and_ranks_restrict_it),
-		TEST(without_a_log_there_is_an_error),
+		TEST(each_stack_of_a_kernel_has_its_times),  TEST(without_a_log_there_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

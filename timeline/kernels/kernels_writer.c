@@ -6,6 +6,7 @@
 
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
+#include "report/writers/durations_writer.h"
 #include "report/writers/json_text.h"
 #include "report/writers/row_text.h"
 #include "report/writers/text_file.h"
@@ -24,6 +25,25 @@ static const char *name_of(const struct kernels_view *view, const struct kernel_
 		return "";
 	const char *text = report_names_get(view->names, leaf), *end = strchr(text, ']');
 	return end ? end + 1 : text;
+}
+
+static const struct kernel_place *place_of(const struct kernels_view *view,
+					   const struct kernel_time *time)
+{
+	return &view->places->places[time - view->times->times];
+}
+
+static void write_line(struct text_table *table, const struct kernels_view *view,
+		       const struct kernel_time *time)
+{
+	const struct kernel_place *place = place_of(view, time);
+	const char *const *strings = view->places->strings;
+
+	if (!place->line)
+		text_table_cell(table, "%s", time->stack_id ? "-" : "launch not known");
+	else
+		text_table_cell(table, "%s%s%s", strings[place->caller], place->caller ? " > " : "",
+				strings[place->line]);
 }
 
 static uint64_t mean_of(struct kernel_slice slice)
@@ -68,6 +88,8 @@ static void write_row(struct text_table *table, const struct kernels_view *view,
 	text_table_cell(table, "%.3f s", (double)(time->last_ns - view->first_ns) * 1e-9);
 	text_table_cell(table, "%s%s%s", report_groups_kind(time->kind),
 			*name_of(view, time) ? " " : "", name_of(view, time));
+	if (view->times->by_stack)
+		write_line(table, view, time);
 }
 
 static int write_table(FILE *out, const struct kernels_view *view, const struct text_form *form)
@@ -79,6 +101,7 @@ static int write_table(FILE *out, const struct kernels_view *view, const struct 
 		{"drift", 6, 2, true, 0},         {"first", 9, 2, false, 2},
 		{"last", 9, 2, false, 1},         {"name", 0, 2, true, 0},
 	};
+	static const struct text_column line = {"launched in", 0, 2, true, 0};
 	const struct kernel_times *times = view->times;
 	struct text_table table;
 	uint32_t nr_drifts = 0;
@@ -86,6 +109,8 @@ static int write_table(FILE *out, const struct kernels_view *view, const struct 
 	text_table_begin(&table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		text_table_column(&table, &columns[i]);
+	if (times->by_stack)
+		text_table_column(&table, &line);
 	for (uint32_t i = 0; i < times->nr_times; i++) {
 		nr_drifts += times->times[i].drifts;
 		if (i < ROWS_MAX)
@@ -114,10 +139,28 @@ static void write_slices(struct row_text *out, const struct kernel_time *time)
 	fputc(']', out->out);
 }
 
+static void write_bins(struct row_text *out, const struct kernel_time *time)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+
+	durations_writer_bins(out, list, duration_bins_list(&time->bins, list));
+}
+
 struct line { /* view NULL: of the heading */
 	const struct kernels_view *view;
 	const struct kernel_time *time;
 };
+
+static void write_stack(struct row_text *out, const struct line *line)
+{
+	const struct kernels_view *view = line->view;
+
+	if (view && view->times->by_stack)
+		row_text_stack(out, "stack", view->places->nodes, view->places->strings,
+			       place_of(view, line->time)->node);
+	else
+		row_text_print(out, "stack", out->form == ROW_JSON ? "null" : "");
+}
 
 static void write_time(struct row_text *out, const void *of)
 {
@@ -129,6 +172,7 @@ static void write_time(struct row_text *out, const void *of)
 	row_text_string(out, "name", line->view ? name_of(line->view, time) : "");
 	row_text_count(out, "count", time->count);
 	row_text_count(out, "ns", time->ns);
+	write_bins(out, time);
 	row_text_count(out, "first_ns", time->first_ns - origin_ns);
 	row_text_count(out, "last_ns", time->last_ns - origin_ns);
 	row_text_count(out, "first_half_count", kernel_times_half(time, 0).count);
@@ -139,6 +183,7 @@ static void write_time(struct row_text *out, const void *of)
 	row_text_number(out, "drift_end_ns", time->drifts, (int64_t)time->drift_end_ns);
 	if (out->form == ROW_JSON)
 		write_slices(out, time);
+	write_stack(out, line);
 }
 
 static int write_csv(FILE *out, const struct kernels_view *view)

@@ -1,10 +1,11 @@
-/* Writes how GPU work took over the time of a run, by name: as a table for people, as CSV, or as JSON, which has each
- * slice. Used by one thread. */
+/* Writes how GPU work took over the time of a run, by name, or by name and launch stack: as a table for people, as CSV,
+ * or as JSON, which has each slice and each bucket of the histograms. Used by one thread. */
 #ifndef KERNELS_WRITER_H
 #define KERNELS_WRITER_H
 
 #include <stdio.h>
 
+#include "kernel_places.h"
 #include "kernel_times.h"
 
 #include "report/model/report_names.h"
@@ -15,7 +16,8 @@ struct kernels_view { /* all borrowed; names belongs to the profile */
 	const struct profile *profile;
 	struct report_names *names;
 	const struct kernel_times *times;
-	uint64_t first_ns; /* of the timeline: times are since then */
+	const struct kernel_places *places; /* of times by stack alone */
+	uint64_t first_ns;                  /* of the timeline: times are since then */
 };
 
 /* form is of the table alone. 0; -ENOMEM; -ENOSPC, -EIO …: out did not take everything. */

@@ -124,6 +124,30 @@ for row in csv.DictReader(open(sys.argv[1])):
     assert int(row["first_half_ns"]) + int(row["second_half_ns"]) == int(row["ns"]) <= int(row["count"]) * (int(row["last_ns"]) - int(row["first_ns"]))
     print(row["kind"], row["name"], row["count"], row["ns"])' "$scratch/kernels" | LC_ALL=C sort >"$scratch/have"
 same_lines "kernels: counts and sums" "$scratch/have" "$scratch/want"
+"$flamegrid" report -f csv "$scratch/ranks" >"$scratch/report" 2>"$scratch/err"
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranks" -f csv -o "$scratch/kernels" 2>"$scratch/err"
+same "kernels by stack: status" $? 0
+for file in report kernels; do
+	python3 -c 'import csv, re, sys
+sums = {}
+for row in csv.DictReader(open(sys.argv[1])):
+    if row.get("plane", "gpu") == "gpu":
+        # What a kernel of NCCL waited for is no part of its stack.
+        key = row["kind"], row["name"], re.sub(r";\[(moves data|waits for .*)\]$", "", row["stack"])
+        have = sums.setdefault(key, [0, 0])
+        have[0] += int(row["count"])
+        have[1] += int(row["ns"])
+for key in sums:
+    print(*key, *sums[key])' "$scratch/$file" | LC_ALL=C sort >"$scratch/$file.sums"
+done
+same_lines "kernels by stack: counts and sums" "$scratch/kernels.sums" "$scratch/report.sums"
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranks" -f json >"$scratch/kernels" 2>"$scratch/err"
+check "kernels by stack: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0")/../support/valid_report.py" \
+	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/kernels"
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranks" >"$scratch/kernels" 2>"$scratch/err"
+contains "kernels by stack: the table names lines" "$scratch/kernels" "launched in"
+"$flamegrid" timeline --by-stack "$scratch/ranks" -o "$scratch/none" 2>"$scratch/err"
+same "by stack, not kernels: status" $? 2
 "$flamegrid" timeline --kernels "$scratch/ranks" -f json >"$scratch/kernels" 2>"$scratch/err"
 check "kernels: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0")/../support/valid_report.py" \
 	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/kernels"
