@@ -100,8 +100,10 @@ static int take_lock(struct store *store, const char *path, char **error)
 
 /* synchronous=FULL: what was acknowledged survives a loss of power, too. The price is one fsync a commit. A busy
  * commit changes thousands of pages: each should be read once (cache_size, KiB), and written to the file once for
- * several commits (wal_autocheckpoint, pages). Some distributions build SQLite so that it writes zeros over all that is
- * deleted: each whole commit would read and write the pages of all stored messages once more.
+ * several commits (wal_autocheckpoint, pages). A commit that deletes much makes the log long, once in days: the log is
+ * cut again when its pages are in the file (journal_size_limit, bytes). Some distributions build SQLite so that it
+ * writes zeros over all that is deleted: each whole commit would read and write the pages of all stored messages once
+ * more.
  *
  * A job waits until its store is made. On a slow disk that would take seconds, so a new store is synced later
  * (store_sync()). */
@@ -117,6 +119,7 @@ static int configure(struct store *store)
 		error = database_execute(store->database, "PRAGMA journal_mode = WAL;"
 							  "PRAGMA cache_size = -32768;"
 							  "PRAGMA wal_autocheckpoint = 4096;"
+							  "PRAGMA journal_size_limit = 33554432;"
 							  "PRAGMA secure_delete = OFF");
 	return error;
 }

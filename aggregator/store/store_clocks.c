@@ -8,10 +8,31 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/message.h"
 
+enum command { PUT_OFFSET, THIN_OUT, COMMANDS };
+
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define MOST            4096
+
+_Static_assert(MOST == STORE_CLOCKS_MAX, "as the statement says");
+
+/* The newest one has number 1, and stays. */
 const char *const store_clocks_commands[] = {
-	"REPLACE INTO clock_offsets VALUES (?,?,?,?,?,?,?,?)",
-	NULL,
+	[PUT_OFFSET] = "REPLACE INTO clock_offsets VALUES (?,?,?,?,?,?,?,?)",
+	[THIN_OUT] = "DELETE FROM clock_offsets WHERE host = ?1"
+		     " AND (SELECT count(*) FROM clock_offsets WHERE host = ?1) > " TEXT(
+			     MOST) " AND (reference, time_ns) IN (SELECT reference, time_ns FROM"
+				   " (SELECT reference, time_ns, row_number() OVER (ORDER BY "
+				   "time_ns DESC) AS n"
+				   " FROM clock_offsets WHERE host = ?1) WHERE n % 2 = 0)",
+	[COMMANDS] = NULL,
 };
+
+/* Offsets of a host mostly come one by one. */
+static bool is_last_of_host(const struct clock_offset *offsets, uint32_t count, uint32_t index)
+{
+	return index + 1 == count || offsets[index + 1].host != offsets[index].host;
+}
 
 int store_clocks_write(struct statement_set *set, const struct clock_log *log)
 {
@@ -22,11 +43,13 @@ int store_clocks_write(struct statement_set *set, const struct clock_log *log)
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct clock_offset *offset = &offsets[i];
 
-		error = RUN(set, 0, NUMBER(offset->host), NUMBER(offset->reference),
+		error = RUN(set, PUT_OFFSET, NUMBER(offset->host), NUMBER(offset->reference),
 			    NUMBER(offset->time_ns), database_signed(offset->offset_ns),
 			    NUMBER(offset->bound_ns), NUMBER(offset->round_trip_ns),
 			    database_signed(offset->realtime_offset_ns),
 			    database_signed(offset->reference_realtime_offset_ns));
+		if (!error && is_last_of_host(offsets, count, i))
+			error = RUN(set, THIN_OUT, NUMBER(offset->host));
 	}
 	return error;
 }

@@ -9,10 +9,14 @@
 
 struct statement_set;
 
+/* Comparisons of a host: those of a day and a half. When there are more, every second one goes, so that those of a long
+ * run become the fewer the older they are. */
+#define STORE_CLOCKS_MAX 4096u
+
 /* The statements for writing; NULL ends them. */
 extern const char *const store_clocks_commands[];
 
-/* Writes the additions, within the open transaction. */
+/* Writes the additions, within the open transaction, and keeps STORE_CLOCKS_MAX of each of their hosts at most. */
 int store_clocks_write(struct statement_set *set, const struct clock_log *log);
 
 /* For reports: reads the whole table into the collection's log, ordered by host, reference and time. Hosts and strings
