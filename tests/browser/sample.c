@@ -118,3 +118,12 @@ void sample_add_notice(struct sample *sample, const char *text, uint32_t nr_proc
 	sample->notices[sample->tree.nr_notices++] =
 		(struct report_notice){sample_add_string(sample, text), nr_processes};
 }
+
+void sample_add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
+{
+	sample->losses[sample->tree.nr_losses++] =
+		(struct report_loss){.reason = sample_add_string(sample, reason),
+				     .text = sample_add_string(sample, reason),
+				     .count = count,
+				     .ns = ns};
+}

@@ -38,6 +38,7 @@ void sample_add_leaf(struct sample *sample, struct report_leaf leaf); /* and its
 struct report_leaf sample_kernel_leaf(struct sample *sample, const char *name, uint64_t ns);
 void sample_add_process(struct sample *sample, const char *host, const char *command, uint32_t pid,
 			int32_t rank, int unclean);
+void sample_add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns);
 void sample_add_notice(struct sample *sample, const char *text, uint32_t nr_processes);
 
 #endif

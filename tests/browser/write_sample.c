@@ -8,112 +8,14 @@
 #include <string.h>
 
 #include "job_sample.h"
+#include "line_sample.h"
+#include "plane_sample.h"
 #include "sample.h"
 #include "times_sample.h"
+#include "training_sample.h"
 
 #include "report/findings/findings.h"
 #include "report/names/kernel_class.h"
-
-/* One activity of every rank: times differ by rank so that the ranks can be told apart. */
-struct activity {
-	const char *path[8];
-	uint32_t kind, stream_id;
-	const char *name;
-	uint64_t count, ns, bytes;
-};
-
-static const struct activity activities[] = {
-	{{"train.py:train_step:41", "model.py:forward:120", "at::native::addmm(at::Tensor const&)",
-	  "cublasGemmEx", "cudaLaunchKernelExC"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64",
-	 4800,
-	 912345678,
-	 0},
-	{{"train.py:train_step:41", "model.py:forward:120", "attention.py:flash_attention:77",
-	  "flash::mha_fwd(at::Tensor&, at::Tensor const&)", "cudaLaunchKernel"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>>(Flash_fwd_params)",
-	 2400,
-	 544332211,
-	 0},
-	{{"train.py:train_step:41", "model.py:forward:120", "norm.py:rms_norm:19",
-	  "at::native::vectorized_layer_norm", "cudaLaunchKernel"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "void at::native::vectorized_layer_norm_kernel<c10::BFloat16, float>(int, float)",
-	 4800,
-	 88112233,
-	 0},
-	{{"train.py:train_step:41", "torch::autograd::Engine::thread_main(ReadyQueue const&)",
-	  "torch::autograd::AddmmBackward0::apply(variable_list&&)", "cublasGemmEx",
-	  "cudaLaunchKernelExC"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize128x128x64",
-	 9600,
-	 1512345987,
-	 0},
-	{{"train.py:train_step:41", "torch::autograd::Engine::thread_main(ReadyQueue const&)",
-	  "flash::mha_bwd(at::Tensor&, at::Tensor const&)", "cudaLaunchKernel"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "void flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<128, 64, 128, "
-	 "8>(Flash_bwd_params)",
-	 2400,
-	 1011223344,
-	 0},
-	{{"train.py:train_step:41", "torch::autograd::Engine::thread_main(ReadyQueue const&)",
-	  "c10d::Reducer::mark_bucket_ready(unsigned long)", "ncclAllReduce",
-	  "cudaLaunchKernelExC"},
-	 REPORT_KIND_KERNEL,
-	 13,
-	 "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-	 300,
-	 633445566,
-	 0},
-	{{"train.py:train_step:41", "optimizer.py:step:210",
-	  "at::native::fused_adamw(at::TensorList)", "cudaLaunchKernel"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(...)",
-	 1200,
-	 212121212,
-	 0},
-	{{"train.py:train_step:41", "optimizer.py:zero_grad:33", "cudaMemsetAsync"},
-	 REPORT_KIND_MEMSET,
-	 7,
-	 "",
-	 1200,
-	 15151515,
-	 UINT64_C(9663676416)},
-	{{"train.py:next_batch:19", "loader.py:__next__:55", "at::native::copy_(at::Tensor&)",
-	  "cudaMemcpyAsync"},
-	 REPORT_KIND_MEMCPY,
-	 14,
-	 "HtoD",
-	 600,
-	 77665544,
-	 UINT64_C(5033164800)},
-	{{"train.py:log_loss:97", "at::native::item(at::Tensor const&)", "cudaMemcpyAsync"},
-	 REPORT_KIND_MEMCPY,
-	 7,
-	 "DtoH",
-	 300,
-	 1234567,
-	 1200},
-	{{"train.py:train_step:41", "cudaGraphLaunch", "[captured at]", "model.py:warm_up:201",
-	  "cudaLaunchKernel"},
-	 REPORT_KIND_KERNEL,
-	 7,
-	 "triton_poi_fused_add_mul_silu_3",
-	 600,
-	 45454545,
-	 0},
-	{{"[unknown stack]"}, REPORT_KIND_KERNEL, 7, "elementwise_kernel", 12, 3334444, 0},
-};
 
 static const char *const hostile_names[] = {
 	"<img src=x onerror=\"window.attacked=1\">",
@@ -130,74 +32,6 @@ static const char *const hostile_names[] = {
 	"__proto__",
 	"constructor",
 };
-
-static void add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
-{
-	sample->losses[sample->tree.nr_losses++] =
-		(struct report_loss){.reason = sample_add_string(sample, reason),
-				     .text = sample_add_string(sample, reason),
-				     .count = count,
-				     .ns = ns};
-}
-
-/* Two nodes, four ranks, two GPUs a node. */
-static void fill_training(struct sample *sample)
-{
-	struct report_tree *tree = &sample->tree;
-
-	tree->title = "llm-pretrain, job 48213";
-	sample->options.subtitle = "4 ranks on 2 nodes";
-	for (int32_t rank = 0; rank < 4; rank++) {
-		const char *host = rank < 2 ? "node01" : "node02";
-
-		sample_add_process(sample, host, "python3 train.py --config 7b.yaml",
-				   4100u + (uint32_t)rank, rank, 0);
-		for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
-			const struct activity *activity = &activities[i];
-			uint32_t node = REPORT_NODE_ROOT;
-
-			if (activity->path[0][0] != '[')
-				node = sample_add_node(
-					sample,
-					sample_add_node(sample, node, "train.py:<module>:132"),
-					"train.py:main:108");
-			for (size_t depth = 0; depth < 8 && activity->path[depth]; depth++)
-				node = sample_add_node(sample, node, activity->path[depth]);
-			sample_add_leaf(
-				sample,
-				(struct report_leaf){
-					.node = node,
-					.name = sample_leaf_name(sample, rank % 2, activity->kind,
-								 activity->name),
-					.host = sample_add_string(sample, host),
-					.process = (uint32_t)rank,
-					.rank = rank,
-					.gpu = rank % 2,
-					.context_id = 1,
-					.stream_id = activity->stream_id,
-					.tid = 4100u + (uint32_t)rank + (i == 3 || i == 4 ? 40 : 0),
-					.kind = activity->kind,
-					.count = activity->count + (uint64_t)rank,
-					.ns = activity->ns + activity->ns / 64 * (uint64_t)rank,
-					.bytes = activity->bytes,
-				});
-		}
-	}
-	/* C++ is PyTorch's, and cuBLAS a framework of its own. Names of kernels are no frames. */
-	uint32_t torch = sample_add_string(sample, "[torch]"),
-		 cublas = sample_add_string(sample, "[libcublas]");
-	for (uint32_t node = 1; node < tree->nr_nodes; node++) {
-		uint32_t name = sample->nodes[node].name;
-
-		if (strstr(sample->strings[name], "::"))
-			sample->frameworks[name] = torch;
-		else if (strncmp(sample->strings[name], "cublas", strlen("cublas")) == 0)
-			sample->frameworks[name] = cublas;
-	}
-	tree->frameworks = sample->frameworks;
-	tree->matched = tree->kernels + tree->copies - 48;
-	tree->launches = tree->matched;
-}
 
 static void fill_hostile(struct sample *sample)
 {
@@ -231,9 +65,9 @@ static void fill_hostile(struct sample *sample)
 	sample_add_process(sample, hostile_names[0], hostile_names[1], 1, REPORT_RANK_NONE, 1);
 	sample_add_process(sample, "node02", "python3", 2, 5, 1);
 	sample_add_process(sample, "node03", "python3", 3, 6, 0);
-	add_loss(sample, "ring_full", 1234, 0);
-	add_loss(sample, hostile_names[0], 5, 6789);
-	add_loss(sample, "capture_window", 107, 10680000000);
+	sample_add_loss(sample, "ring_full", 1234, 0);
+	sample_add_loss(sample, hostile_names[0], 5, 6789);
+	sample_add_loss(sample, "capture_window", 107, 10680000000);
 	sample_add_notice(sample, hostile_names[0], 3);
 	sample_add_notice(sample, "CPython 3.11.2", 2);
 	sample->tree.state = REPORT_INCOMPLETE;
@@ -313,54 +147,6 @@ static void fill_million(struct sample *sample)
 	fill_nodes(sample, MAX_NODES);
 }
 
-/* Of each plane one leaf. */
-static void fill_planes(struct sample *sample)
-{
-	static const struct {
-		const char *frame;
-		uint32_t kind;
-		const char *name;
-		uint64_t ns;
-	} leaves[] = {{"main", REPORT_KIND_KERNEL, "gemm", 1000},
-		      {"main", REPORT_KIND_SYNC, "stream", 7000000},
-		      {"[CUPTI]", REPORT_KIND_OVERHEAD, "activity buffer flush", 300},
-		      {"[unified memory]", REPORT_KIND_UNIFIED, "migration HtoD", 5000},
-		      {"main", REPORT_KIND_MODULE, "cuModuleLoadData", 600},
-		      {"main", REPORT_KIND_CPU, "", 50000},
-		      {"main", REPORT_KIND_OFF_CPU, "futex", 90000},
-		      {"main", REPORT_KIND_CALL, "cuLaunchKernel", 400},
-		      {"[unknown]", REPORT_KIND_IDLE, "", 800}};
-	static struct finding finding = {
-		.kind = "pageable_copies",
-		.text = (char *)"copies in main block although they are asynchronous",
-		.evidence = (char *)"2 waits, <b>bold</b> by name",
-		.cure = "pin the host's memory",
-		.threshold = 0.01,
-		.plane = REPORT_PLANE_SYNC,
-		.line = (char *)"main",
-		.rank = REPORT_RANK_NONE,
-		.gpu = REPORT_GPU_NONE,
-	};
-	static const struct findings findings = {.findings = &finding, .nr_findings = 1};
-
-	sample->tree.title = "several planes";
-	sample->options.findings = &findings;
-	sample->tree.pause_ns = 300;
-	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
-		sample_add_leaf(
-			sample,
-			(struct report_leaf){
-				.node = sample_add_node(sample, REPORT_NODE_ROOT, leaves[i].frame),
-				.name = sample_leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
-				.host = sample_add_string(sample, "node01"),
-				.stream = leaves[i].kind == REPORT_KIND_KERNEL ? 7 : 0,
-				.tid = 1,
-				.kind = leaves[i].kind,
-				.count = 1 + i,
-				.ns = leaves[i].ns});
-	sample->tree.matched = 1;
-}
-
 /* A rank beside others: more of one kernel, less of another, as much of a third. */
 static void fill_diff(struct sample *sample)
 {
@@ -400,60 +186,6 @@ static void fill_steps(struct sample *sample)
 	sample->tree.matched = 4;
 }
 
-struct host_launch {
-	const char *path[4];
-	uint32_t count, us;
-};
-
-static void add_launches(struct sample *sample, const char *root,
-			 const struct host_launch *launches, uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t node = sample_add_node(sample, REPORT_NODE_ROOT, root);
-
-		for (const char *const *name = launches[i].path; *name; name++)
-			node = sample_add_node(sample, node, *name);
-		node = sample_add_node(sample, node, "cudaLaunchKernel");
-		sample_add_leaf(sample,
-				(struct report_leaf){.node = node,
-						     .name = sample_leaf_name(
-							     sample, 0, REPORT_KIND_KERNEL, "gemm"),
-						     .host = sample_add_string(sample, "node01"),
-						     .tid = i,
-						     .count = launches[i].count,
-						     .ns = 1000ul * launches[i].us});
-		sample->tree.matched += launches[i].count;
-	}
-}
-
-/* A line of the program through which most launches go, and a helper with one caller. */
-static void fill_helper(struct sample *sample)
-{
-	static const struct host_launch launches[] = {
-		{{"train.py:step:88", "model.py:attention:12", "ops.py:launch:7"}, 1, 15},
-		{{"train.py:step:88", "model.py:mlp:30", "ops.py:launch:7"}, 2, 45},
-		{{"train.py:warm_up:40", "model.py:mlp:30", "ops.py:launch:7"}, 3, 40},
-		{{"train.py:step:88", "model.py:norm:50", "ops.py:to_float:21"}, 4, 20},
-		{{"train.py:step:88", "model.py:norm:51"}, 5, 5},
-	};
-
-	sample->tree.title = "a helper";
-	add_launches(sample, "train.py:main:120", launches, 5);
-}
-
-/* A program without Python. */
-static void fill_native(struct sample *sample)
-{
-	static const struct host_launch launches[] = {
-		{{"main", "solve", "libsolver.so+0x1a2b"}, 1, 40},
-		{{"main", "solve"}, 2, 20},
-		{{"main", "exchange(Halo const&)"}, 3, 50},
-	};
-
-	sample->tree.title = "a native program";
-	add_launches(sample, "[thread start]", launches, 3);
-}
-
 /* Work of a class that a user's rules add, and of one that they extend. */
 static void fill_classes(struct sample *sample)
 {
@@ -470,40 +202,6 @@ static void fill_classes(struct sample *sample)
 	for (uint32_t i = 0; i < 4; i++)
 		sample_add_leaf(sample, sample_kernel_leaf(sample, names[i], 1000 * (i + 1)));
 	sample->tree.matched = 4;
-}
-
-/* One kernel on two GPUs, with the lines of its code within it. */
-static void fill_stalls(struct sample *sample)
-{
-	static const struct {
-		const char *line, *reason;
-		uint64_t count, ns;
-	} parts[] = {{"hot.cu:17", "\u2248long scoreboard", 30, 700},
-		     {"hot.cu:18", "selected", 10, 200},
-		     {"[other instructions]", "wait", 5, 99},
-		     {"", "not sampled", 0, 1}};
-
-	sample->tree.title = "stalls";
-	for (int32_t gpu = 0; gpu < 2; gpu++) {
-		struct report_leaf leaf = sample_kernel_leaf(sample, "gemm", 1000);
-		const uint32_t host_node = leaf.node;
-		const char *kernel = gpu ? "[GPU1_Kernel]gemm" : "[GPU0_Kernel]gemm";
-
-		leaf.gpu = gpu;
-		leaf.context_id = 1;
-		leaf.name = sample_leaf_name(sample, gpu, REPORT_KIND_KERNEL, "gemm");
-		sample_add_leaf(sample, leaf);
-		leaf.kind = REPORT_KIND_STALL;
-		for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-			leaf.node = sample_add_node(sample, host_node, kernel);
-			if (*parts[i].line)
-				leaf.node = sample_add_node(sample, leaf.node, parts[i].line);
-			leaf.name = sample_leaf_name(sample, gpu, leaf.kind, parts[i].reason);
-			leaf.count = parts[i].count;
-			leaf.ns = parts[i].ns;
-			sample_add_leaf(sample, leaf);
-		}
-	}
 }
 
 /* Sums that no double holds. */
@@ -525,7 +223,7 @@ static void fill_empty(struct sample *sample)
 	sample->tree.title = "no GPU work";
 	sample->tree.state = REPORT_EMPTY;
 	sample->tree.verdict = "NOTHING WAS RECORDED: no process started CUDA";
-	add_loss(sample, "launch_without_record", 3, 0);
+	sample_add_loss(sample, "launch_without_record", 3, 0);
 }
 
 static void print_sum(const struct sample *sample, const char *key, const char *host, int32_t rank,
@@ -580,13 +278,13 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training},
+	} kinds[] = {{"training", training_sample},
 		     {"hostile", fill_hostile},
 		     {"large", fill_large},
 		     {"classes", fill_classes},
 		     {"huge", fill_huge},
-		     {"planes", fill_planes},
-		     {"stalls", fill_stalls},
+		     {"planes", plane_sample_all},
+		     {"stalls", plane_sample_stalls},
 		     {"empty", fill_empty},
 		     {"diff", fill_diff},
 		     {"million", fill_million},
@@ -595,8 +293,8 @@ int main(int argc, char **argv)
 		     {"job64", job_sample_64},
 		     {"job512", job_sample_512},
 		     {"gpu1", job_sample_1},
-		     {"helper", fill_helper},
-		     {"native", fill_native},
+		     {"helper", line_sample_helper},
+		     {"native", line_sample_native},
 		     {"steps", fill_steps},
 		     {"times", times_sample_8},
 		     {"times8", times_sample_training},

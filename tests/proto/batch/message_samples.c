@@ -3,88 +3,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#define RECORDS       96u
+#include "record_samples.h"
+
 #define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 #define TEXT(literal)                                                                              \
 	{                                                                                          \
 		(literal), sizeof(literal) - 1                                                     \
 	}
-
-static struct launch_record launches[RECORDS];
-static struct gpu_record gpu[RECORDS];
-
-/* Fields in each of the forms of a column: a constant, steps, runs, deltas. */
-static void make_records(void)
-{
-	uint64_t now_ns = 1700000000123456789ull;
-
-	for (uint32_t i = 0; i < RECORDS; i++) {
-		now_ns += 2900 + i * i % 731;
-		launches[i] = (struct launch_record){
-			.time_ns = now_ns - 1699999000000000000ull,
-			.correlation_id = 0xfffffff0u + i, /* wraps */
-			.stack_id = 1 + i * 7919 % 2000,
-			.tid = i < 70 ? 4242 : 4243,
-			.cbid = i % 30 == 0 ? 279 : 307,
-			.window = 1,
-			.flags = i == 40 ? RECORD_LAUNCH_FAILED : 0,
-		};
-		gpu[i] = (struct gpu_record){
-			.start_ns = now_ns - (i % 3) * 5000,
-			.end_ns = now_ns + 1000 + i * 37 % 4000,
-			.correlation_id = 0xfffffff0u + i,
-			.context_id = 1,
-			.stream_id = 7 + i % 4,
-			.name_id = i < 48 ? 1 + i % 13 : 300,
-			.graph_id = i < 20 ? 0 : 3,
-			.graph_node_id = i < 20 ? 0 : 0x300000000ull + i,
-			.capture_stack_id = i < 20 ? 0 : 1 + i / 3 % 7,
-			.device_id = i < 90 ? 0 : 1,
-			.kind = i >= 60 && i < 70 ? RECORD_GPU_MEMCPY : RECORD_GPU_KERNEL,
-			.copy_kind = i >= 60 && i < 70 ? 1 : 0,
-			.bytes = i >= 60 && i < 70 ? 4096ull << (i - 60) : 0,
-			.window = 1,
-		};
-	}
-}
-
-static const struct launch_record extreme_launches[] = {
-	{.time_ns = UINT64_MAX,
-	 .correlation_id = UINT32_MAX,
-	 .stack_id = WIRE_ID_MAX,
-	 .tid = UINT32_MAX,
-	 .cbid = UINT16_MAX,
-	 .window = UINT16_MAX,
-	 .flags = UINT32_MAX},
-	{.time_ns = 0},
-	{.time_ns = 1ull << 63,
-	 .correlation_id = 1,
-	 .stack_id = 1,
-	 .tid = 1,
-	 .cbid = 1,
-	 .window = 1,
-	 .flags = 1},
-};
-
-static const struct gpu_record extreme_gpu[] = {
-	{.start_ns = 1,
-	 .end_ns = UINT64_MAX,
-	 .bytes = UINT64_MAX,
-	 .graph_node_id = UINT64_MAX,
-	 .correlation_id = UINT32_MAX,
-	 .device_id = UINT32_MAX,
-	 .context_id = UINT32_MAX,
-	 .stream_id = UINT32_MAX,
-	 .name_id = WIRE_ID_MAX,
-	 .graph_id = UINT32_MAX,
-	 .kind = RECORD_GPU_MEMSET,
-	 .copy_kind = UINT8_MAX,
-	 .window = UINT16_MAX,
-	 .capture_stack_id = WIRE_ID_MAX},
-	{.start_ns = UINT64_MAX, .end_ns = UINT64_MAX},
-	{.start_ns = 1, .end_ns = 1, .kind = RECORD_GPU_MEMCPY},
-	{.start_ns = 1, .end_ns = 2, .graph_id = 1, .kind = RECORD_GPU_GRAPH},
-};
 
 static const struct message_text texts[] = {
 	TEXT("void at::native::vectorized_elementwise_kernel<4>(int)"),
@@ -383,26 +308,26 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		    .process_id = 1,
 		    .clock_offset_ns = -1699999000000000000ll,
 		    .clock_valid = 1,
-		    .nr_launches = RECORDS,
-		    .nr_gpu = RECORDS,
-		    .launches = launches,
-		    .gpu = gpu}},
+		    .nr_launches = RECORD_SAMPLES,
+		    .nr_gpu = RECORD_SAMPLES,
+		    .launches = record_samples_launches,
+		    .gpu = record_samples_gpu}},
 	{.type = MESSAGE_EVENTS, .events = {.seq = 7, .process_id = 2}},
 	{.type = MESSAGE_EVENTS,
 	 .events = {.seq = UINT64_MAX,
 		    .process_id = WIRE_ID_MAX,
 		    .clock_offset_ns = INT64_MIN,
 		    .clock_valid = 1,
-		    .nr_launches = LENGTH(extreme_launches),
-		    .nr_gpu = LENGTH(extreme_gpu),
-		    .launches = extreme_launches,
-		    .gpu = extreme_gpu}},
+		    .nr_launches = LENGTH(record_samples_extreme_launches),
+		    .nr_gpu = LENGTH(record_samples_extreme_gpu),
+		    .launches = record_samples_extreme_launches,
+		    .gpu = record_samples_extreme_gpu}},
 	{.type = MESSAGE_EVENTS,
 	 .events = {.seq = 8,
 		    .process_id = 1,
 		    .clock_offset_ns = INT64_MAX,
 		    .nr_gpu = 1,
-		    .gpu = gpu}},
+		    .gpu = record_samples_gpu}},
 	{.type = MESSAGE_LEDGER,
 	 .ledger = {.seq = 9, .process_id = 1, .nr_entries = LENGTH(entries), .entries = entries}},
 	{.type = MESSAGE_LEDGER, .ledger = {.seq = 10, .process_id = 0}},
@@ -602,7 +527,6 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 
 const struct message *message_samples_get(uint32_t index)
 {
-	if (launches[0].time_ns == 0)
-		make_records();
+	record_samples_make();
 	return &samples[index];
 }

@@ -1,75 +1,26 @@
-#include "report/model/report_completeness.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
+#include "completeness_fixture.h"
 #include "proto/absence.h"
 #include "proto/host_sample.h"
 #include "report_fixture.h"
 
-#define NOON_NS 1795348867000000000u /* 2026-11-22 12:01:07 UTC */
-
-static int set_up(void **state)
-{
-	setenv("TZ", "UTC", 1);
-	tzset();
-	return report_fixture_set_up(state);
-}
-
-static struct roster_process *process(uint32_t id)
-{
-	return roster_process(report_fixture.collection->roster, id);
-}
-
-/* An agent of a process's node that speaks of it. */
-static struct agent_session *add_agent(uint8_t number, uint32_t process_id)
-{
-	const uint8_t epoch[WIRE_EPOCH_SIZE] = {number};
-	struct agent_session *session = collection_session(report_fixture.collection, epoch);
-
-	assert_non_null(session);
-	session->host = process(process_id)->identity.host;
-	session->spoke_ns = NOON_NS;
-	assert_int_equal(agent_session_add_id(session, SESSION_PROCESSES, process_id), 0);
-	return session;
-}
-
-static void add_kernels(uint64_t count)
-{
-	report_fixture_add_row(report_fixture_key(report_fixture_stack("main", NULL), "k"), count,
-			       1000, 0);
-}
-
-static void assert_verdict(enum report_state state, const char *verdict)
-{
-	report_fixture_build(DEMANGLE_FULL);
-	assert_string_equal(report_fixture.tree->verdict, verdict);
-	assert_int_equal(report_fixture.tree->state, state);
-}
-
-static void set_ledger(uint32_t id, enum ledger_reason reason, uint64_t count)
-{
-	const struct ledger_entry entry = {LEDGER_DEVICE_NONE, reason, count, 0};
-
-	assert_int_equal(roster_process_set_ledger(process(id), &entry, 1), 0);
-}
-
 static void all_goodbyes_make_a_profile_whole(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_kernels(1);
+	completeness_agent(1, 1)->ended = true;
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
 static void agents_without_a_goodbye_are_named_with_node_ranks_and_time(void **state)
@@ -77,16 +28,16 @@ static void agents_without_a_goodbye_are_named_with_node_ranks_and_time(void **s
 	(void)state;
 	uint32_t other = report_fixture_process("node07", 7, 56, 0);
 
-	add_kernels(1);
+	completeness_kernels(1);
 	for (uint32_t rank = 57; rank < 64; rank++)
 		report_fixture_process("node07", rank, (int32_t)rank, 0);
-	add_agent(1, 1)->ended = true;
-	struct agent_session *session = add_agent(2, other);
+	completeness_agent(1, 1)->ended = true;
+	struct agent_session *session = completeness_agent(2, other);
 	for (uint32_t id = other + 1; id < other + 8; id++)
 		assert_int_equal(agent_session_add_id(session, SESSION_PROCESSES, id), 0);
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
-		       "missing: node07 (ranks 56-63) since 2026-11-22 12:01:07");
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
+			     "missing: node07 (ranks 56-63) since 2026-11-22 12:01:07");
 }
 
 static void of_many_places_only_some_are_listed(void **state)
@@ -94,154 +45,67 @@ static void of_many_places_only_some_are_listed(void **state)
 	(void)state;
 	char node[16];
 
-	add_kernels(1);
+	completeness_kernels(1);
 	for (uint8_t i = 0; i < 7; i++) {
 		snprintf(node, sizeof(node), "n%d", i);
-		add_agent((uint8_t)(i + 1), report_fixture_process(node, i + 1000u, -1, 0))
+		completeness_agent((uint8_t)(i + 1), report_fixture_process(node, i + 1000u, -1, 0))
 			->spoke_ns = 0;
 	}
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 7 of 7 agents did not say goodbye, so what came later is "
-		       "missing: n0, n1, n2, n3, and 3 more nodes");
-}
-
-static void a_live_profile_is_live_and_not_incomplete(void **state)
-{
-	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_RUNNING;
-	add_agent(1, 1);
-	report_fixture.profile.written = true;
-	report_fixture.profile.nr_nodes = 4;
-	assert_verdict(REPORT_LIVE, "live: it is still being recorded, and nothing is lost so far");
-}
-
-static void a_live_profile_names_nodes_that_are_not_heard_of(void **state)
-{
-	const uint64_t second_ns = 1000000000u;
-	struct profile *profile = &report_fixture.profile;
-
-	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_RUNNING;
-	add_agent(1, report_fixture_process("node07", 7, 56, 0));
-	struct agent_session *other = add_agent(2, 1);
-	profile->written = true;
-	profile->read_ns = NOON_NS + 63 * second_ns;
-	other->spoke_ns = profile->read_ns - 30 * second_ns + 1;
-	assert_verdict(REPORT_LIVE,
-		       "live: it is still being recorded, and nothing is lost so far; 1 of 2 nodes "
-		       "has not been heard of for 63 s, so the newest data is that old (dead, cut "
-		       "off, or behind): node07 (rank 56) since 2026-11-22 12:01:07");
-	other->spoke_ns--;
-	assert_verdict(REPORT_LIVE,
-		       "live: it is still being recorded, and nothing is lost so far; 2 of 2 nodes "
-		       "have not been heard of for up to 63 s, so the newest data is that old "
-		       "(dead, cut off, or behind): node01 (rank 3) since 2026-11-22 12:01:40, "
-		       "node07 (rank 56) since 2026-11-22 12:01:07");
-	/* A goodbye is the last word, and who never spoke is not known to be late. */
-	other->ended = true;
-	report_fixture.collection->sessions[0]->spoke_ns = 0;
-	assert_verdict(REPORT_LIVE, "live: it is still being recorded, and nothing is lost so far");
-}
-
-static void what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes(void **state)
-{
-	struct store_note note = {
-		.kind = STORE_NOTE_UNSENT, .key = "01", .text = "node07 (1.32 % of its GPU time)"};
-
-	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
-	report_fixture.profile.notes = &note;
-	report_fixture.profile.nr_notes = 1;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 part of the profile was too large to be sent at once, and "
-		       "the stacks of the rest are missing: node07 (1.32 % of its GPU time)");
-	report_fixture.profile.written = true;
-	assert_verdict(REPORT_LIVE,
-		       "live: it is still being recorded, and nothing is lost so far; 1 part of "
-		       "the profile was too large to be sent at once, and the stacks of the rest "
-		       "come later: "
-		       "node07 (1.32 % of its GPU time)");
-	report_fixture.profile.notes = NULL;
-	report_fixture.profile.nr_notes = 0;
-}
-
-static void what_a_live_profile_has_lost_by_damage_does_not_come(void **state)
-{
-	struct store_note notes[] = {
-		{.kind = STORE_NOTE_DAMAGED, .key = "01", .text = "node07 (3 of 214 pages)"},
-		{.kind = STORE_NOTE_UNSENT, .key = "01", .text = "node07 (1.32 % of its GPU time)"},
-	};
-
-	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
-	report_fixture.profile.notes = notes;
-	report_fixture.profile.nr_notes = 2;
-	report_fixture.profile.written = true;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 part of the profile was damaged, and what it held is "
-		       "missing: node07 (3 of 214 pages)");
-	report_fixture.profile.written = false;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 part of the profile was damaged, and what it held is "
-		       "missing: node07 (3 of 214 pages); 1 part of the profile was too large to "
-		       "be sent at once, and the stacks of the rest are missing: node07 (1.32 % of "
-		       "its GPU time)");
-	report_fixture.profile.notes = NULL;
-	report_fixture.profile.nr_notes = 0;
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: 7 of 7 agents did not say goodbye, so what came later is "
+			     "missing: n0, n1, n2, n3, and 3 more nodes");
 }
 
 static void an_agent_is_made_up_for_by_the_next_one_that_saw_the_end(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1);
-	add_agent(2, 1)->ended = true;
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_kernels(1);
+	completeness_agent(1, 1);
+	completeness_agent(2, 1)->ended = true;
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
 static void an_agent_of_another_job_succeeds_nobody(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1);
-	struct agent_session *other = add_agent(2, 1);
+	completeness_kernels(1);
+	completeness_agent(1, 1);
+	struct agent_session *other = completeness_agent(2, 1);
 	other->ended = true;
 	other->writer = 2;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
-		       "missing: node01 (rank 3) since 2026-11-22 12:01:07");
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
+			     "missing: node01 (rank 3) since 2026-11-22 12:01:07");
 }
 
 static void the_successor_is_the_one_that_spoke_later(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
-	add_agent(2, 1)->spoke_ns = NOON_NS - 1;
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
-	report_fixture.collection->sessions[1]->spoke_ns = NOON_NS + 1;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
-		       "missing: node01 (rank 3) since 2026-11-22 12:01:07");
+	completeness_kernels(1);
+	completeness_agent(1, 1)->ended = true;
+	completeness_agent(2, 1)->spoke_ns = COMPLETENESS_NOON_NS - 1;
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
+	report_fixture.collection->sessions[1]->spoke_ns = COMPLETENESS_NOON_NS + 1;
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: 1 of 2 agents did not say goodbye, so what came later is "
+			     "missing: node01 (rank 3) since 2026-11-22 12:01:07");
 }
 
 static void an_end_that_no_agent_saw_is_incomplete(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_RUNNING;
-	process(1)->spoke_ns = NOON_NS;
-	add_agent(1, 1);
+	completeness_kernels(1);
+	completeness_process(1)->state = PROCESS_RUNNING;
+	completeness_process(1)->spoke_ns = COMPLETENESS_NOON_NS;
+	completeness_agent(1, 1);
 	/* Of the same node, and it has never heard of the process. */
-	struct agent_session *next = add_agent(2, report_fixture_process("node01", 2, 4, 0));
+	struct agent_session *next =
+		completeness_agent(2, report_fixture_process("node01", 2, 4, 0));
 	next->ended = true;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 processes ended while no agent read, so what came later "
-		       "may be missing: node01 (rank 3) since 2026-11-22 12:01:07");
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 2 processes ended while no agent read, so what came later "
+		"may be missing: node01 (rank 3) since 2026-11-22 12:01:07");
 	report_fixture.profile.written = true;
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->state, REPORT_INCOMPLETE);
@@ -250,10 +114,10 @@ static void an_end_that_no_agent_saw_is_incomplete(void **state)
 static void samples_of_the_kernel_die_with_their_agent(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	set_ledger(1, LEDGER_SAMPLES, 5);
-	add_agent(1, 1);
-	add_agent(2, 1)->ended = true;
+	completeness_kernels(1);
+	completeness_ledger(1, LEDGER_SAMPLES, 5);
+	completeness_agent(1, 1);
+	completeness_agent(2, 1)->ended = true;
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->state, REPORT_INCOMPLETE);
 }
@@ -275,30 +139,31 @@ static void samples_of_kernels_are_those_that_were_counted(void **state)
 	};
 
 	(void)state;
-	process(1)->counts.records = 1;
-	assert_int_equal(roster_process_set_ledger(process(1), entries, 4), 0);
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
+	completeness_process(1)->counts.records = 1;
+	assert_int_equal(roster_process_set_ledger(completeness_process(1), entries, 4), 0);
+	completeness_kernels(1);
+	completeness_agent(1, 1)->ended = true;
 	add_samples_of_kernels(86);
-	assert_verdict(REPORT_COMPLETE, "");
+	completeness_verdict(REPORT_COMPLETE, "");
 	assert_int_equal(report_fixture.tree->lost, 4);
 	add_samples_of_kernels(3);
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 3 samples of running kernels missing, or here but never "
-		       "counted: node01 (rank 3)");
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: 3 samples of running kernels missing, or here but never "
+			     "counted: node01 (rank 3)");
 }
 
 static void a_killed_process_is_incomplete_and_no_lost_record(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_UNCLEAN;
-	process(1)->spoke_ns = NOON_NS;
-	set_ledger(1, LEDGER_UNCLEAN_END, 1);
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 1 process ended without a goodbye (killed, or by _exit), "
-		       "so up to 0.5 s before the end may be missing [unclean_end]: node01 (rank "
-		       "3) at 2026-11-22 12:01:07");
+	completeness_kernels(1);
+	completeness_process(1)->state = PROCESS_UNCLEAN;
+	completeness_process(1)->spoke_ns = COMPLETENESS_NOON_NS;
+	completeness_ledger(1, LEDGER_UNCLEAN_END, 1);
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 1 process ended without a goodbye (killed, or by _exit), "
+		"so up to 0.5 s before the end may be missing [unclean_end]: node01 (rank "
+		"3) at 2026-11-22 12:01:07");
 	assert_int_equal(report_fixture.tree->lost, 0);
 }
 
@@ -311,27 +176,29 @@ static void a_process_that_gave_up_is_recorded_in_part(void **state)
 		"at 2026-11-22 12:01:07";
 
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
-	process(1)->spoke_ns = NOON_NS;
-	set_ledger(1, LEDGER_GUEST_GAVE_UP, 1);
-	assert_verdict(REPORT_INCOMPLETE, verdict);
-	process(1)->state = PROCESS_RUNNING;
-	assert_verdict(REPORT_INCOMPLETE, verdict);
+	completeness_kernels(1);
+	completeness_agent(1, 1)->ended = true;
+	completeness_process(1)->spoke_ns = COMPLETENESS_NOON_NS;
+	completeness_ledger(1, LEDGER_GUEST_GAVE_UP, 1);
+	completeness_verdict(REPORT_INCOMPLETE, verdict);
+	completeness_process(1)->state = PROCESS_RUNNING;
+	completeness_verdict(REPORT_INCOMPLETE, verdict);
 }
 
 static void a_stop_by_the_user_is_a_normal_end(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_UNCLEAN;
-	process(1)->spoke_ns = NOON_NS;
-	set_ledger(1, LEDGER_INTERRUPTED_END, 1);
-	assert_verdict(REPORT_STOPPED, "stopped by Ctrl-C (SIGINT) at 2026-11-22 12:01:07: up to "
-				       "0.5 s of GPU work before that may be missing");
-	set_ledger(1, LEDGER_TERMINATED_END, 1);
-	assert_verdict(REPORT_STOPPED, "stopped by SIGTERM or SIGHUP at 2026-11-22 12:01:07: up to "
-				       "0.5 s of GPU work before that may be missing");
+	completeness_kernels(1);
+	completeness_process(1)->state = PROCESS_UNCLEAN;
+	completeness_process(1)->spoke_ns = COMPLETENESS_NOON_NS;
+	completeness_ledger(1, LEDGER_INTERRUPTED_END, 1);
+	completeness_verdict(REPORT_STOPPED,
+			     "stopped by Ctrl-C (SIGINT) at 2026-11-22 12:01:07: up to "
+			     "0.5 s of GPU work before that may be missing");
+	completeness_ledger(1, LEDGER_TERMINATED_END, 1);
+	completeness_verdict(REPORT_STOPPED,
+			     "stopped by SIGTERM or SIGHUP at 2026-11-22 12:01:07: up to "
+			     "0.5 s of GPU work before that may be missing");
 }
 
 static void a_stop_hides_no_killed_rank(void **state)
@@ -339,10 +206,10 @@ static void a_stop_hides_no_killed_rank(void **state)
 	(void)state;
 	uint32_t other = report_fixture_process("node02", 2, 4, 0);
 
-	add_kernels(1);
-	process(1)->state = process(other)->state = PROCESS_UNCLEAN;
-	set_ledger(1, LEDGER_TERMINATED_END, 1);
-	set_ledger(other, LEDGER_UNCLEAN_END, 1);
+	completeness_kernels(1);
+	completeness_process(1)->state = completeness_process(other)->state = PROCESS_UNCLEAN;
+	completeness_ledger(1, LEDGER_TERMINATED_END, 1);
+	completeness_ledger(other, LEDGER_UNCLEAN_END, 1);
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->state, REPORT_INCOMPLETE);
 	assert_non_null(strstr(report_fixture.tree->verdict, "node02 (rank 4)"));
@@ -356,50 +223,54 @@ static void ranks_of_parts_that_were_not_merged_are_told(void **state)
 		roster_process(report_fixture.collection->roster, report_fixture.process_id);
 
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
+	completeness_kernels(1);
+	completeness_agent(1, 1)->ended = true;
 	process->rank = 1;
 	process->world_size = 4;
 	process->job = report_fixture_string("17.0");
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 	report_fixture.profile.nr_writers = 2;
-	assert_verdict(REPORT_COMPLETE,
-		       "nothing lost, but 3 of 4 ranks of job 17.0 are not in this profile (0, "
-		       "2-3): they have used no CUDA, were not recorded, or are in a part that was "
-		       "not merged");
+	completeness_verdict(
+		REPORT_COMPLETE,
+		"nothing lost, but 3 of 4 ranks of job 17.0 are not in this profile (0, "
+		"2-3): they have used no CUDA, were not recorded, or are in a part that was "
+		"not merged");
 	report_fixture.profile.nr_nodes = 1;
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 	report_fixture.profile.nr_writers = 0;
 }
 
 static void nodes_that_did_not_join_are_counted(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	add_agent(1, 1)->ended = true;
+	completeness_kernels(1);
+	completeness_agent(1, 1)->ended = true;
 	report_fixture.profile.nr_nodes = 4;
-	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: 3 of 4 nodes did not join: their GPU work "
-					  "is not in the profile");
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: 3 of 4 nodes did not join: their GPU work "
+			     "is not in the profile");
 }
 
 static void an_aggregator_that_died_is_said(void **state)
 {
 	(void)state;
-	add_kernels(1);
+	completeness_kernels(1);
 	report_fixture.profile.abandoned = true;
-	add_agent(1, 1)->spoke_ns = 0;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: its aggregator ended without closing it; 1 of 1 agent did not "
-		       "say goodbye, so what came later is missing: node01 (rank 3)");
+	completeness_agent(1, 1)->spoke_ns = 0;
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: its aggregator ended without closing it; 1 of 1 agent did not "
+		"say goodbye, so what came later is missing: node01 (rank 3)");
 	report_fixture.profile.nr_writers = 3;
 	report_fixture.profile.nr_open = 1;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 3 aggregators (of the job and of its nodes) ended without "
-		       "closing its part; 1 of 1 agent did not say goodbye, so what came later is "
-		       "missing: node01 (rank 3)");
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 3 aggregators (of the job and of its nodes) ended without "
+		"closing its part; 1 of 1 agent did not say goodbye, so what came later is "
+		"missing: node01 (rank 3)");
 	/* All had been said before. */
 	report_fixture.collection->sessions[0]->ended = true;
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
 static void what_found_no_room_is_counted_and_its_reason_named(void **state)
@@ -413,15 +284,17 @@ static void what_found_no_room_is_counted_and_its_reason_named(void **state)
 	};
 
 	(void)state;
-	add_agent(1, 1)->ended = true;
+	completeness_agent(1, 1)->ended = true;
 	report_fixture.profile.notes = notes;
 	report_fixture.profile.nr_notes = 1;
-	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: at least 7 launches and 5 GPU records of "
-					  "the end found no room (--max-size 1)");
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: at least 7 launches and 5 GPU records of "
+			     "the end found no room (--max-size 1)");
 	report_fixture.profile.nr_notes = 2;
-	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: at least 7 launches and 5 GPU records of "
-					  "the end found no room (--max-size 1), node07: at least "
-					  "1 launch");
+	completeness_verdict(REPORT_INCOMPLETE,
+			     "INCOMPLETE: at least 7 launches and 5 GPU records of "
+			     "the end found no room (--max-size 1), node07: at least "
+			     "1 launch");
 	assert_int_equal(report_fixture.tree->nr_notices, 0);
 	report_fixture.profile.notes = NULL;
 	report_fixture.profile.nr_notes = 0;
@@ -430,16 +303,16 @@ static void what_found_no_room_is_counted_and_its_reason_named(void **state)
 static void accounts_that_do_not_close_are_incomplete(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	set_ledger(1, LEDGER_RECORDS, 10);
-	process(1)->counts.records = 8;
-	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: 2 GPU records delivered, but in no "
-					  "account: node01 (rank 3)");
-	process(1)->counts.records = 11;
-	assert_verdict(REPORT_INCOMPLETE, "INCOMPLETE: 1 GPU record here, but never "
-					  "delivered (counted twice?): node01 (rank 3)");
-	process(1)->counts.records = 10;
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_kernels(1);
+	completeness_ledger(1, LEDGER_RECORDS, 10);
+	completeness_process(1)->counts.records = 8;
+	completeness_verdict(REPORT_INCOMPLETE, "INCOMPLETE: 2 GPU records delivered, but in no "
+						"account: node01 (rank 3)");
+	completeness_process(1)->counts.records = 11;
+	completeness_verdict(REPORT_INCOMPLETE, "INCOMPLETE: 1 GPU record here, but never "
+						"delivered (counted twice?): node01 (rank 3)");
+	completeness_process(1)->counts.records = 10;
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
 static void launches_in_no_account_are_incomplete(void **state)
@@ -451,24 +324,24 @@ static void launches_in_no_account_are_incomplete(void **state)
 	};
 
 	(void)state;
-	add_kernels(1);
-	assert_int_equal(roster_process_set_ledger(process(1), entries, 3), 0);
-	process(1)->counts.launches = 3;
+	completeness_kernels(1);
+	assert_int_equal(roster_process_set_ledger(completeness_process(1), entries, 3), 0);
+	completeness_process(1)->counts.launches = 3;
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->state, REPORT_INCOMPLETE);
 	assert_string_equal(report_fixture.tree->verdict,
 			    "INCOMPLETE: 299,982 launch calls seen, but in no account: node01 "
 			    "(rank 3)");
-	process(1)->counts.launches = 299984;
+	completeness_process(1)->counts.launches = 299984;
 	report_fixture_build(DEMANGLE_FULL);
 	assert_string_equal(report_fixture.tree->verdict,
 			    "INCOMPLETE: 1 launch call seen, but in no account: node01 (rank 3)");
-	process(1)->counts.launches = 299985;
+	completeness_process(1)->counts.launches = 299985;
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->state, REPORT_COMPLETE);
 	/* Both sides of an account are final at the goodbye, and not before. */
-	process(1)->counts.launches = 3;
-	process(1)->state = PROCESS_RUNNING;
+	completeness_process(1)->counts.launches = 3;
+	completeness_process(1)->state = PROCESS_RUNNING;
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->state, REPORT_COMPLETE);
 }
@@ -481,10 +354,10 @@ static void samples_do_not_hide_that_cupti_was_taken(void **state)
 	uint32_t notice = report_fixture_string(ABSENCE_FAILED "another profiler holds CUPTI");
 
 	(void)state;
-	add_kernels(1);
-	set_ledger(1, LEDGER_SAMPLES, 1);
-	assert_int_equal(roster_process_set_notices(process(1), &notice, 1), 0);
-	assert_verdict(REPORT_INCOMPLETE, verdict);
+	completeness_kernels(1);
+	completeness_ledger(1, LEDGER_SAMPLES, 1);
+	assert_int_equal(roster_process_set_notices(completeness_process(1), &notice, 1), 0);
+	completeness_verdict(REPORT_INCOMPLETE, verdict);
 }
 
 static void a_process_that_could_not_be_recorded_is_incomplete(void **state)
@@ -493,19 +366,22 @@ static void a_process_that_could_not_be_recorded_is_incomplete(void **state)
 	uint32_t other = report_fixture_process("node02", 2, 4, 0);
 	uint32_t notice = report_fixture_string(ABSENCE_FAILED "libcupti was not found");
 
-	assert_int_equal(roster_process_set_notices(process(other), &notice, 1), 0);
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 processes started CUDA and could not be recorded (the "
-		       "notes say why): node02 (rank 4); NOTHING WAS RECORDED: libcupti was not "
-		       "found");
-	add_kernels(1);
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 processes started CUDA and could not be recorded (the "
-		       "notes say why): node02 (rank 4)");
+	assert_int_equal(roster_process_set_notices(completeness_process(other), &notice, 1), 0);
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 2 processes started CUDA and could not be recorded (the "
+		"notes say why): node02 (rank 4); NOTHING WAS RECORDED: libcupti was not "
+		"found");
+	completeness_kernels(1);
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 2 processes started CUDA and could not be recorded (the "
+		"notes say why): node02 (rank 4)");
 	/* It found one later. */
-	process(other)->counts.launches = process(other)->counts.records = 1;
-	set_ledger(other, LEDGER_RECORDS, 1);
-	assert_verdict(REPORT_COMPLETE, "nothing lost");
+	completeness_process(other)->counts.launches = completeness_process(other)->counts.records =
+		1;
+	completeness_ledger(other, LEDGER_RECORDS, 1);
+	completeness_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
 static void a_range_that_never_came_is_empty_and_not_incomplete(void **state)
@@ -513,35 +389,35 @@ static void a_range_that_never_came_is_empty_and_not_incomplete(void **state)
 	(void)state;
 	uint32_t notice = report_fixture_string(ABSENCE_CHOSEN "no range 'x'");
 
-	assert_int_equal(roster_process_set_notices(process(1), &notice, 1), 0);
-	assert_verdict(REPORT_EMPTY, "NOTHING WAS RECORDED: no range 'x'");
+	assert_int_equal(roster_process_set_notices(completeness_process(1), &notice, 1), 0);
+	completeness_verdict(REPORT_EMPTY, "NOTHING WAS RECORDED: no range 'x'");
 }
 
 static void what_runs_on_after_the_goodbye_is_said(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_RUNNING;
-	assert_verdict(REPORT_COMPLETE,
-		       "nothing lost while it was recorded, and 1 process ran on after that");
+	completeness_kernels(1);
+	completeness_process(1)->state = PROCESS_RUNNING;
+	completeness_verdict(REPORT_COMPLETE,
+			     "nothing lost while it was recorded, and 1 process ran on after that");
 }
 
 static void what_runs_on_is_said_beside_a_fault_and_a_stop(void **state)
 {
 	(void)state;
-	add_kernels(1);
+	completeness_kernels(1);
 	uint32_t other = report_fixture_process("node02", 2, 4, 0);
 
-	process(1)->state = PROCESS_RUNNING;
-	process(other)->state = PROCESS_UNCLEAN;
-	process(other)->spoke_ns = NOON_NS;
-	assert_verdict(
+	completeness_process(1)->state = PROCESS_RUNNING;
+	completeness_process(other)->state = PROCESS_UNCLEAN;
+	completeness_process(other)->spoke_ns = COMPLETENESS_NOON_NS;
+	completeness_verdict(
 		REPORT_INCOMPLETE,
 		"INCOMPLETE: 1 of 2 processes ended without a goodbye (killed, or by _exit), "
 		"so up to 0.5 s before the end may be missing [unclean_end]: node02 (rank 4) "
 		"at 2026-11-22 12:01:07; 1 process ran on after the recording had ended");
-	set_ledger(other, LEDGER_INTERRUPTED_END, 1);
-	assert_verdict(
+	completeness_ledger(other, LEDGER_INTERRUPTED_END, 1);
+	completeness_verdict(
 		REPORT_STOPPED,
 		"stopped by Ctrl-C (SIGINT) at 2026-11-22 12:01:07: up to 0.5 s of GPU work "
 		"before that may be missing; 1 process ran on after the recording had ended");
@@ -550,19 +426,20 @@ static void what_runs_on_is_said_beside_a_fault_and_a_stop(void **state)
 static void a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost(void **state)
 {
 	(void)state;
-	add_kernels(1);
-	process(1)->state = PROCESS_RUNNING;
-	process(1)->spoke_ns = NOON_NS;
-	process(1)->counts.expired = 5;
-	set_ledger(1, LEDGER_CUT_OFF, 1);
-	assert_verdict(
+	completeness_kernels(1);
+	completeness_process(1)->state = PROCESS_RUNNING;
+	completeness_process(1)->spoke_ns = COMPLETENESS_NOON_NS;
+	completeness_process(1)->counts.expired = 5;
+	completeness_ledger(1, LEDGER_CUT_OFF, 1);
+	completeness_verdict(
 		REPORT_INCOMPLETE,
 		"INCOMPLETE: 1 of 1 process ran on when the recording was cut off, so what "
 		"came later is missing [cut_off]: node01 (rank 3) since 2026-11-22 12:01:07");
 	assert_int_equal(report_fixture.tree->lost, 5);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, report_fixture_tear_down)
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, completeness_set_up, report_fixture_tear_down)
 
 int main(void)
 {
@@ -570,8 +447,6 @@ int main(void)
 		TEST(all_goodbyes_make_a_profile_whole),
 		TEST(agents_without_a_goodbye_are_named_with_node_ranks_and_time),
 		TEST(of_many_places_only_some_are_listed),
-		TEST(a_live_profile_is_live_and_not_incomplete),
-		TEST(a_live_profile_names_nodes_that_are_not_heard_of),
 		TEST(an_agent_is_made_up_for_by_the_next_one_that_saw_the_end),
 		TEST(an_agent_of_another_job_succeeds_nobody),
 		TEST(the_successor_is_the_one_that_spoke_later),
@@ -591,8 +466,6 @@ int main(void)
 		TEST(samples_do_not_hide_that_cupti_was_taken),
 		TEST(a_process_that_could_not_be_recorded_is_incomplete),
 		TEST(a_range_that_never_came_is_empty_and_not_incomplete),
-		TEST(what_a_live_part_has_not_sent_is_said_and_is_missing_if_it_never_comes),
-		TEST(what_a_live_profile_has_lost_by_damage_does_not_come),
 		TEST(what_runs_on_after_the_goodbye_is_said),
 		TEST(what_runs_on_is_said_beside_a_fault_and_a_stop),
 		TEST(a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost),

@@ -1,0 +1,12 @@
+/* Profiles with other planes than GPU time. */
+#ifndef PLANE_SAMPLE_H
+#define PLANE_SAMPLE_H
+
+#include "sample.h"
+
+void plane_sample_all(struct sample *sample); /* of each plane one leaf */
+
+/* One kernel on two GPUs, with the lines of its code within it. */
+void plane_sample_stalls(struct sample *sample);
+
+#endif
