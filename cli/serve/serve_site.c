@@ -25,12 +25,15 @@ struct serve_site {
 	struct page_cache *pages; /* owns */
 };
 
-/* Reloads the address, so that the state behind its '#' stays. */
+/* Asks after the page, soon at first, and then reloads the address, so that the state behind its '#' stays. */
 static const char waiting_page[] =
 	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>flamegrid</title>"
 	"<meta name=\"color-scheme\" content=\"light dark\">"
 	"<body><p>The page is being made…</p>"
-	"<script>setTimeout(() => location.reload(), 400)</script>"
+	"<script>const ask = (ms) => setTimeout(() => fetch(location.href, {method: 'HEAD'})"
+	".then(({status}) => status === 202 ? ask(Math.min(500, ms * 1.2)) : location.reload(),"
+	" () => ask(500)), ms);"
+	"ask(40)</script>"
 	"<noscript><meta http-equiv=\"refresh\" content=\"1\"></noscript></body></html>\n";
 
 int serve_site_create(const char *const *paths, uint32_t nr_paths, struct serve_site **site)

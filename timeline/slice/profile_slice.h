@@ -9,7 +9,7 @@
 #include "timeline/trace/timeline_source.h"
 
 /* How far behind a launch its GPU work is looked for at first, and the other way round. */
-#define PROFILE_SLICE_REACH_NS 10000000000u
+#define PROFILE_SLICE_REACH_NS 1000000000u
 
 struct profile_slice {
 	const char *store_path; /* that source reads */

@@ -6,6 +6,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "base/array.h"
+#include "base/run_sort.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
 #include "timeline/trace/nccl_names.h"
@@ -18,8 +19,13 @@
 
 struct piece { /* of GPU work; most begin in the present stretch */
 	uint64_t start_ns, end_ns;
-	uint32_t device; /* index of struct strip_devices */
 	uint8_t part;
+};
+
+struct pieces {             /* of a device: what one process launches is nearly in order */
+	struct piece *list; /* owns */
+	uint32_t nr, room;
+	uint32_t nr_carried; /* the first ones, whose work began before the stretch */
 };
 
 struct maker {
@@ -28,12 +34,11 @@ struct maker {
 	const struct nccl_waits *nccl;
 	struct strip_devices devices;
 	struct nccl_names names;
-	struct strip_bins *bins; /* owns; of the first TIME_STRIPS_MOST devices */
-	uint8_t *have_work;      /* owns; by device */
-	struct piece *pieces;    /* owns */
-	uint32_t nr_pieces, room_pieces, pieces_max;
-	uint32_t nr_carried;     /* the first pieces, whose work began before the stretch */
-	uint64_t from_ns, to_ns; /* of the stretch */
+	struct strip_bins *bins;     /* owns; of the first TIME_STRIPS_MOST devices */
+	uint8_t *have_work;          /* owns; by device */
+	struct pieces *pieces;       /* owns; as bins */
+	uint32_t nr_new, pieces_max; /* of all devices: those of the stretch */
+	uint64_t from_ns, to_ns;     /* of the stretch */
 };
 
 static int take_launch(void *context, const struct timeline_launch *launch)
@@ -47,12 +52,14 @@ static int take_launch(void *context, const struct timeline_launch *launch)
 static int add_piece(struct maker *maker, uint32_t device, enum strip_part part, uint64_t start_ns,
 		     uint64_t end_ns)
 {
-	if (maker->nr_pieces - maker->nr_carried >= maker->pieces_max)
+	struct pieces *pieces = &maker->pieces[device];
+
+	if (maker->nr_new >= maker->pieces_max)
 		return -EFBIG;
-	if (array_reserve(&maker->pieces, &maker->room_pieces, maker->nr_pieces + 1ull,
-			  sizeof(*maker->pieces)))
+	if (array_reserve(&pieces->list, &pieces->room, pieces->nr + 1ull, sizeof(*pieces->list)))
 		return -ENOMEM;
-	maker->pieces[maker->nr_pieces++] = (struct piece){start_ns, end_ns, device, (uint8_t)part};
+	pieces->list[pieces->nr++] = (struct piece){start_ns, end_ns, (uint8_t)part};
+	maker->nr_new++;
 	return 0;
 }
 
@@ -102,27 +109,46 @@ static int by_start(const void *a, const void *b)
 	return COMPARE(left->start_ns, right->start_ns);
 }
 
-/* Adds the pieces that begin in the stretch. NCCL's kernels may wait until behind it: their moves are carried on. */
-static int add_to_bins(struct maker *maker)
+/* Adds a device's pieces that begin in the stretch. */
+static int add_pieces_to(struct maker *maker, struct pieces *pieces, struct strip_bins *bins)
 {
 	uint32_t nr = 0;
 
-	if (maker->nr_pieces)
-		qsort(maker->pieces, maker->nr_pieces, sizeof(*maker->pieces), by_start);
-	for (; nr < maker->nr_pieces && maker->pieces[nr].start_ns < maker->to_ns; nr++) {
-		const struct piece *piece = &maker->pieces[nr];
-		struct strip_bins *bins = &maker->bins[piece->device];
+	if (run_sort(pieces->list, pieces->nr, sizeof(*pieces->list), by_start))
+		return -ENOMEM;
+	for (; nr < pieces->nr && pieces->list[nr].start_ns < maker->to_ns; nr++) {
+		const struct piece *piece = &pieces->list[nr];
 
 		if (!bins->ns && strip_bins_init(bins, &maker->made->axis))
 			return -ENOMEM;
 		strip_bins_add(bins, &maker->made->axis, (enum strip_part)piece->part,
 			       piece->start_ns, piece->end_ns);
 	}
-	maker->nr_carried = maker->nr_pieces - nr;
-	if (nr && maker->nr_carried)
-		memmove(maker->pieces, maker->pieces + nr,
-			maker->nr_carried * sizeof(*maker->pieces));
+	pieces->nr_carried = pieces->nr - nr;
+	if (nr && pieces->nr_carried)
+		memmove(pieces->list, pieces->list + nr,
+			pieces->nr_carried * sizeof(*pieces->list));
 	return 0;
+}
+
+/* NCCL's kernels may wait until behind the stretch: their moves are carried on. */
+static int add_to_bins(struct maker *maker)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < TIME_STRIPS_MOST && !error; i++)
+		error = add_pieces_to(maker, &maker->pieces[i], &maker->bins[i]);
+	return error;
+}
+
+/* Forgets what a stretch that was too long has left. */
+static void begin_stretch(struct maker *maker, uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint32_t i = 0; i < TIME_STRIPS_MOST; i++)
+		maker->pieces[i].nr = maker->pieces[i].nr_carried;
+	maker->nr_new = 0;
+	maker->from_ns = from_ns;
+	maker->to_ns = to_ns;
 }
 
 static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
@@ -132,9 +158,7 @@ static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 	const struct timeline_request request = {.from_ns = from_ns, .to_ns = to_ns};
 	struct timeline_counts counts;
 
-	maker->nr_pieces = maker->nr_carried;
-	maker->from_ns = from_ns;
-	maker->to_ns = to_ns;
+	begin_stretch(maker, from_ns, to_ns);
 	int error = timeline_source_read(maker->source, &request, &sink, &counts);
 	if (error)
 		return error;
@@ -188,8 +212,9 @@ static int init(struct maker *maker)
 	if (!error)
 		error = nccl_names_init(&maker->names, profile->collection->catalog);
 	maker->bins = calloc(TIME_STRIPS_MOST, sizeof(*maker->bins));
+	maker->pieces = calloc(TIME_STRIPS_MOST, sizeof(*maker->pieces));
 	maker->have_work = calloc(maker->devices.nr_devices + 1ull, 1);
-	return maker->bins && maker->have_work ? error : -ENOMEM;
+	return maker->bins && maker->pieces && maker->have_work ? error : -ENOMEM;
 }
 
 static void fini(struct maker *maker)
@@ -197,8 +222,10 @@ static void fini(struct maker *maker)
 	for (uint32_t i = 0; maker->bins && i < TIME_STRIPS_MOST; i++)
 		strip_bins_fini(&maker->bins[i]);
 	free(maker->bins);
-	free(maker->have_work);
+	for (uint32_t i = 0; maker->pieces && i < TIME_STRIPS_MOST; i++)
+		free(maker->pieces[i].list);
 	free(maker->pieces);
+	free(maker->have_work);
 	nccl_names_fini(&maker->names);
 	strip_devices_fini(&maker->devices);
 }
@@ -233,10 +260,10 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 			strips->end_ns < UINT64_MAX - MARGIN_NS ? strips->end_ns + MARGIN_NS
 								: UINT64_MAX,
 			take_stretch, &maker);
-	maker.nr_pieces = maker.nr_carried;
-	maker.to_ns = UINT64_MAX;
-	if (!error)
+	if (!error) {
+		begin_stretch(&maker, maker.to_ns, UINT64_MAX);
 		error = add_to_bins(&maker);
+	}
 	if (!error)
 		error = finish(&maker);
 	fini(&maker);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/run_sort.h"
 
 /* A call of the runtime and the launch within it have one correlation id. */
 #define NEIGHBOURS 4u
@@ -208,13 +209,14 @@ static void trim(struct timeline_events *events, uint64_t end_ns)
 
 static int arrange(struct timeline_events *events)
 {
-	if (events->nr_launches)
-		qsort(events->launches, events->nr_launches, sizeof(*events->launches), by_time);
-	if (events->nr_marks)
-		qsort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
-	if (events->nr_work)
-		qsort(events->work, events->nr_work, sizeof(*events->work), by_start);
-	return join(events);
+	int error =
+		run_sort(events->launches, events->nr_launches, sizeof(*events->launches), by_time);
+
+	if (!error)
+		error = run_sort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
+	if (!error)
+		error = run_sort(events->work, events->nr_work, sizeof(*events->work), by_start);
+	return error ? error : join(events);
 }
 
 int timeline_events_read(struct timeline_source *source, const struct timeline_request *range,

@@ -24,6 +24,7 @@ struct timeline_source {
 	struct process *processes; /* owns; [id - 1] */
 	bool *have_events;         /* owns; as processes */
 	bool *are_local;           /* owns; [host - 1]: it has the kernel of the common clock */
+	bool *are_same; /* owns; as are_local: and no comparison says that its clock is another */
 	uint32_t nr_processes, nr_hosts;
 	/* of the present reading */
 	const struct timeline_request *request;
@@ -33,6 +34,19 @@ struct timeline_source {
 };
 
 /* ---- clocks */
+
+/* Returns whether the offset of a local host is within the error of the comparison at any time. It is if that is so of
+ * each comparison: between two of them the larger offset is no more than the larger error. */
+static bool is_same(const struct timeline_source *source, uint32_t host)
+{
+	uint32_t count;
+	const struct clock_offset *offsets = clock_map_host(source->map, host, &count);
+	bool is_one = count > 0;
+
+	for (uint32_t i = 0; i < count && is_one; i++)
+		is_one = llabs(offsets[i].offset_ns) <= (int64_t)offsets[i].bound_ns;
+	return is_one;
+}
 
 /* The reference is named by a boot id, and behind a blank by more. */
 static void find_local_hosts(struct timeline_source *source)
@@ -50,6 +64,7 @@ static void find_local_hosts(struct timeline_source *source)
 		source->are_local[id - 1] = boot_id && length && length <= size &&
 					    memcmp(boot_id, reference, length) == 0 &&
 					    (length == size || reference[length] == ' ');
+		source->are_same[id - 1] = source->are_local[id - 1] && is_same(source, id);
 	}
 }
 
@@ -77,6 +92,8 @@ static bool place(const struct timeline_source *source, uint32_t host, uint64_t 
 {
 	struct clock_map_place found;
 
+	if (source->are_same[host - 1])
+		return true;
 	if (!find_clock(source, host, *time_ns, &found))
 		return source->nr_hosts == 1;
 	if (source->are_local[host - 1] && llabs(found.offset_ns) <= (int64_t)found.bound_ns)
@@ -333,8 +350,9 @@ struct timeline_source *timeline_source_create(const char *store_path,
 		.processes = calloc(size.processes + 1ull, sizeof(*source->processes)),
 		.have_events = calloc(size.processes + 1ull, sizeof(*source->have_events)),
 		.are_local = calloc(size.hosts + 1ull, sizeof(*source->are_local)),
+		.are_same = calloc(size.hosts + 1ull, sizeof(*source->are_same)),
 	};
-	if (!source->processes || !source->have_events || !source->are_local) {
+	if (!source->processes || !source->have_events || !source->are_local || !source->are_same) {
 		timeline_source_destroy(source);
 		return NULL;
 	}
@@ -349,6 +367,7 @@ void timeline_source_destroy(struct timeline_source *source)
 	free(source->processes);
 	free(source->have_events);
 	free(source->are_local);
+	free(source->are_same);
 	free(source);
 }
 

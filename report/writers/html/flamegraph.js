@@ -274,6 +274,8 @@ function describe(frame) {
 
 const describeBox = (box) => box && { ...describe(box.frame), nr: box.nr, value: box.value, rect: box.rect };
 
+const isDrawn = () => Boolean(layout) && !drawQueued && !detailsQueued && !zoomStart && !task;
+
 const inspection = {
 	state: () => ({ weight: choice.weight, split: DIMENSIONS.filter((dimension) => choice.split.has(dimension)),
 		only: { ...choice.only }, join: choice.join, user: choice.user, up: choice.up, byName: choice.byName, color: choice.color,
@@ -282,7 +284,8 @@ const inspection = {
 		isSketch: tree.isSketch, drawMs, firstDrawMs,
 		search: { query: search.query, frames: search.hits, error: search.error, at: search.at,
 			matched: String(search.matched), visible: String(sumOf(zoom)), text: $("matched").textContent } }),
-	settled: () => Boolean(layout) && !drawQueued && !detailsQueued && !saveTimer && !zoomStart && !task,
+	drawn: isDrawn,
+	settled: () => isDrawn() && !saveTimer,
 	frameAt: (x, y) => describeBox(boxAt(x, y)),
 	find: (...path) => describe(Array.from({ length: frames.nr }, (_, frame) => frame).find((frame) =>
 		nameOf(frame) === path[path.length - 1] && (path.length === 1 ||
