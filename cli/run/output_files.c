@@ -28,7 +28,7 @@
 #define NUMBER_SIZE 32u
 
 /* A job's end waits for its page: a second for so many events. */
-#define AXIS_EVENTS_MAX 8000000u
+#define AXIS_EVENTS_MAX 10000000u
 
 static const struct report_request folded = {.format = REPORT_FOLDED};
 

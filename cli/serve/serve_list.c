@@ -150,6 +150,11 @@ const struct served_profile *serve_list_find(struct serve_list *list, const char
 	return NULL;
 }
 
+const struct served_profile *serve_list_only(struct serve_list *list)
+{
+	return look(list) == 0 && list->nr_profiles == 1 ? &list->profiles[0] : NULL;
+}
+
 /* ---- the page */
 
 static void write_timeline(FILE *out, const struct served_profile *profile)

@@ -28,6 +28,9 @@ void serve_list_destroy(struct serve_list *list);
 /* Returns the profile with this id; NULL: there is none. Borrowed until the next call. */
 const struct served_profile *serve_list_find(struct serve_list *list, const char *id, size_t size);
 
+/* Returns the profile if there is exactly one; else NULL. Borrowed until the next call. */
+const struct served_profile *serve_list_only(struct serve_list *list);
+
 /* Writes the page. The caller owns *body (free()). 0 or -ENOMEM. */
 int serve_list_write(struct serve_list *list, char **body, size_t *size);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "page_cache.h"
 #include "serve_list.h"
@@ -31,7 +32,7 @@ static const char waiting_page[] =
 	"<meta name=\"color-scheme\" content=\"light dark\">"
 	"<body><p>The page is being made…</p>"
 	"<script>const ask = (ms) => setTimeout(() => fetch(location.href, {method: 'HEAD'})"
-	".then(({status}) => status === 202 ? ask(Math.min(500, ms * 1.2)) : location.reload(),"
+	".then(({status}) => status === 202 ? ask(Math.min(500, ms * 1.05)) : location.reload(),"
 	" () => ask(500)), ms);"
 	"ask(40)</script>"
 	"<noscript><meta http-equiv=\"refresh\" content=\"1\"></noscript></body></html>\n";
@@ -144,6 +145,39 @@ static int let_in(const struct serve_site *site, const char *path, struct http_a
 
 /* ---- pages */
 
+struct wanted_flame {
+	struct page_wanted wanted;
+	const char *argv[5];
+	char key[PAGE_CACHE_KEY];
+};
+
+/* The page of the whole profile. flame stays where it is as long as it is used. */
+static void want_flame(const struct served_profile *profile, struct wanted_flame *flame)
+{
+	*flame = (struct wanted_flame){
+		.wanted = {flame->key, flame->argv, sizeof(flame->argv) / sizeof(*flame->argv),
+			   profile->time_ns, profile->is_live},
+		.argv = {"report", "--format", "html", "--", profile->path},
+	};
+	snprintf(flame->key, sizeof(flame->key), "%s page", profile->id);
+}
+
+/* Who sees one profile in the list opens it: its page is begun meanwhile. */
+static void begin_page(struct serve_site *site)
+{
+	const struct served_profile *profile = serve_list_only(site->list);
+	struct wanted_flame flame;
+	struct page page;
+
+	if (!profile)
+		return;
+	want_flame(profile, &flame);
+	page_cache_get(site->pages, &flame.wanted, &page);
+	if (page.fd >= 0)
+		close(page.fd);
+	free(page.error);
+}
+
 static int answer_list(struct serve_site *site, struct http_answer *answer)
 {
 	answer->status = 200;
@@ -152,7 +186,11 @@ static int answer_list(struct serve_site *site, struct http_answer *answer)
 				       "default-src 'none'; style-src 'unsafe-inline'; form-action "
 				       "'self'; frame-ancestors 'none'");
 
-	return error ? error : serve_list_write(site->list, &answer->body, &answer->size);
+	if (!error)
+		error = serve_list_write(site->list, &answer->body, &answer->size);
+	if (!error)
+		begin_page(site);
+	return error;
 }
 
 static int answer_page(struct serve_site *site, const struct page_wanted *wanted, const char *type,
@@ -221,13 +259,10 @@ static int answer_flame(struct serve_site *site, const struct served_profile *pr
 {
 	if (http_query_value(query, "from") || http_query_value(query, "to"))
 		return answer_range(site, profile, query, answer);
-	const char *const argv[] = {"report", "--format", "html", "--", profile->path};
-	char key[PAGE_CACHE_KEY];
-	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
-					   profile->time_ns, profile->is_live};
+	struct wanted_flame flame;
 
-	snprintf(key, sizeof(key), "%s page", profile->id);
-	return answer_page(site, &wanted, "text/html; charset=utf-8", answer);
+	want_flame(profile, &flame);
+	return answer_page(site, &flame.wanted, "text/html; charset=utf-8", answer);
 }
 
 /* Values that a time, a number or a list of ranks can have; the command says whether they are one. */
