@@ -26,6 +26,44 @@ test("a tab is there if it has data", async () => {
 		await finish(page);
 });
 
+test("lines are those of the plane that the graph shows, and tabs of GPU work say that they are", async () => {
+	const page = await open("planes");
+	const caption = () => page.value("document.querySelector('#table caption').textContent");
+	const notes = () => page.value("[...document.querySelectorAll('#table > .note')].map((note) => note.textContent)");
+	const lines = { gpu: ["GPU work", "1.000 µs", "1"], sync: ["Host waits", "7.000 ms", "2"], cpu: ["Host threads on the CPU", "50.00 µs", "6"],
+		offcpu: ["Host threads off the CPU", "90.00 µs", "7"], calls: ["CUDA calls", "400 ns", "8"], "": ["GPU work", "1.000 µs", "1"] };
+
+	for (const [plane, [words, time, count]] of Object.entries(lines)) {
+		await openTab(page, "flame");
+		await select(page, "plane", plane);
+		await openTab(page, "lines");
+		assert.equal(await caption(), `${words} by function. Click one for its callers and callees.`);
+		assert.deepEqual(await rowsOf(page), [["main", "100 %", time, time, count]], plane);
+		assert.deepEqual(await notes(), []);
+		await openTab(page, "kernels");
+		assert.deepEqual((await rowsOf(page)).map(([name, , , ns]) => [name, ns]), [["gemm", "1.000 µs"]]);
+		assert.deepEqual(await notes(), words === "GPU work" ? [] : [`The graph shows ${words.replace("Host", "host")}. This tab has GPU work.`]);
+	}
+	await openTab(page, "flame");
+	await select(page, "plane", "um");
+	await openTab(page, "lines");
+	assert.deepEqual(await rowsOf(page), []); // no line of the program has any of it
+	await finish(page);
+});
+
+test("the lines of stalls have the kernels' time again, and a row leads to the graph of that plane", async () => {
+	const page = await open("stalls", { hash: "#plane=stalls&tab=lines" });
+
+	assert.equal((await rowsOf(page)).reduce((sum, row) => sum + Number(row.at(-1)), 0), 90);
+	await openTab(page, "kernels");
+	assert.equal(await page.value("document.querySelector('#table > .note').textContent"), "The graph shows stalls in kernels. This tab has GPU work.");
+	await openTab(page, "lines");
+	await clickElement(page, "#table tbody button");
+	assert.deepEqual((await state(page)).only, { plane: "stalls" });
+	assert.equal((await state(page)).tab, "flame");
+	await finish(page);
+});
+
 test("findings say what somebody should change", async () => {
 	const page = await open("job8");
 

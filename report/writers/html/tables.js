@@ -2,6 +2,17 @@
 
 const ROWS_SHOWN = 200;
 
+// The plane that the graph shows; of several at once, GPU work.
+const shownPlane = () => choice.only.plane ?? (profile.shownPlanes.includes("gpu") ? "gpu" : profile.shownPlanes[0]);
+const planeLabel = (plane) => profile.planes.find(([name]) => name === plane)[1];
+
+// As a table's caption begins with it.
+function planeWords(plane) {
+	const label = planeLabel(plane);
+
+	return label[0].toUpperCase() + label.slice(1);
+}
+
 // Calls visit(leaf, ns) for each leaf of a plane that the filters leave.
 function eachLeaf(plane, visit) {
 	const { lo, hi } = profile.values.time;

@@ -2,15 +2,16 @@
 
 const hasGpuWork = () => profile.rows.some(({ plane }) => plane === "gpu");
 
-// A tab is there if it has data. make(): its content, made when it is opened, and again when filters change.
+// A tab is there if it has data. make(): its content, made when it is opened, and again when filters change. ofGpu: it has
+// GPU work whatever plane the graph shows, and says so.
 const TABS = [
 	{ word: "flame", label: "Flame", has: () => true },
 	{ word: "changes", label: "Changes", has: () => Boolean(profile.diff), make: makeChanges },
 	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
-	{ word: "kernels", label: "Kernels", has: () => hasGpuWork(), make: makeKernels },
-	{ word: "lines", label: "Lines", has: () => profile.lineClass && hasGpuWork(), make: makeLines },
-	{ word: "steps", label: "Steps", has: () => (profile.steps || profile.marked_steps) && hasGpuWork(), make: makeSteps },
-	{ word: "ranks", label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },
+	{ word: "kernels", ofGpu: true, label: "Kernels", has: () => hasGpuWork(), make: makeKernels },
+	{ word: "lines", label: "Lines", has: () => profile.lineClass && profile.leaves > 0, make: makeLines },
+	{ word: "steps", ofGpu: true, label: "Steps", has: () => (profile.steps || profile.marked_steps) && hasGpuWork(), make: makeSteps },
+	{ word: "ranks", ofGpu: true, label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },
 	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },
 	{ word: "memory", label: "Memory", has: () => profile.memory?.length > 0, make: makeMemory },
 	{ word: "notes", label: "Notes", has: () => profile.notices.length + profile.losses.length + profile.unclean.length > 0, make: makeNotes },
@@ -84,7 +85,7 @@ function lineRows() {
 	const lineOf = new Int32Array(nodes).fill(-1), rows = new Map();
 	let whole = 0;
 
-	eachLeaf("gpu", (leaf, ns) => {
+	eachLeaf(shownPlane(), (leaf, ns) => {
 		own[profile.leafNode[leaf]] += ns;
 		ownCount[profile.leafNode[leaf]] += countOf(leaf);
 		whole += ns;
@@ -168,13 +169,13 @@ function makeLines() {
 
 		row.name = visibleText((caller >= 0 ? `${profile.names[caller]} > ` : "") + profile.names[row.id]);
 	}
-	const what = profile.lineClass === "python" ? "line of Python" : "function";
+	const what = profile.lineClass === "python" ? "line of Python" : "function", plane = shownPlane(), isGpu = plane === "gpu";
 
-	return [makeTable(`GPU work by ${what}. Click one for its callers and callees.`, [
+	return [makeTable(`${planeWords(plane)} by ${what}. Click one for its callers and callees.`, [
 		{ ...textColumn(what === "function" ? "Function" : "Line", ({ name }) => name), fill: linkCell(({ name }) => name, ({ id }) => openSandwich(id)) },
 		shareColumn("Share, own", ({ own }) => own, whole),
-		timeColumn("Own", ({ own }) => own, `GPU time that was launched from here, below no other ${what}`),
-		timeColumn("With callees", ({ all }) => all, "all GPU time below it"),
+		timeColumn("Own", ({ own }) => own, `${isGpu ? "GPU time that was launched from here" : "time that is here"}, below no other ${what}`),
+		timeColumn("With callees", ({ all }) => all, isGpu ? "all GPU time below it" : "all time below it"),
 		countColumn("Count, own", ({ count }) => count),
 	], rows, 1)];
 }
@@ -328,6 +329,12 @@ function makeTabs() {
 	});
 }
 
+function noteOfPlane({ ofGpu }) {
+	const plane = shownPlane();
+
+	return ofGpu && plane !== "gpu" ? [element("p", `The graph shows ${planeLabel(plane)}. This tab has GPU work.`, "note")] : [];
+}
+
 function openTab(word) {
 	const tab = TABS.find((each) => each.word === word && $(`tab-${word}`)) ?? TABS[0];
 
@@ -341,7 +348,7 @@ function openTab(word) {
 	$("flame").hidden = Boolean(tab.make);
 	$("table").hidden = !tab.make;
 	$("table").setAttribute("aria-labelledby", `tab-${tab.word}`);
-	$("table").replaceChildren(...(tab.make?.() ?? []));
+	$("table").replaceChildren(...noteOfPlane(tab), ...(tab.make?.() ?? []));
 	if (!tab.make)
 		refit();
 	saveState();
