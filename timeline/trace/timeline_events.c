@@ -282,9 +282,8 @@ int timeline_events_marks_around(struct timeline_source *source,
 		request.to_ns += TIMELINE_EVENTS_MARKS_NS;
 	events->nr_marks = 0;
 	int error = timeline_source_read(source, &request, &sink, &counts);
-	if (!error && events->nr_marks)
-		qsort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
-	return error;
+	return error ? error
+		     : run_sort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
 }
 
 void timeline_events_fini(struct timeline_events *events)

@@ -19,6 +19,7 @@ price_options() {
 	case $1 in
 	full) echo --meter full ;;
 	bare) echo --stacks none ;;
+	kept) echo --timeline all ;;
 	esac
 }
 
@@ -80,6 +81,27 @@ priceddp() {
 		done
 	done
 	price_table
+}
+
+# What it costs to keep each launch and piece of GPU work, by turns.
+keepcost() {
+	local number model way
+	if ! have_torch; then echo "left out: no PyTorch"; return; fi
+	for ((number = 1; number <= ${PRICE_RUNS:-5}; number++)); do
+		for model in ${PRICE_MODELS:-tiny gpt}; do
+			for way in whole kept; do price_run $model $way $number 10; done
+		done
+	done
+	price_table
+	for model in ${PRICE_MODELS:-tiny gpt}; do
+		for way in whole kept; do
+			python3 -c '
+import json, statistics, sys
+costs = [json.load(open(path))["cost"] for path in sys.argv[2:]]
+print(sys.argv[1], *("%s %s" % (key, [cost[key] for cost in costs]) for key in sorted(costs[0]) if key.startswith("agent")))
+' "$model $way" "$out"/price.$model.$way.*.json
+		done
+	done
 }
 
 # Unwind tables of what PyTorch loads: once for a node, and from disk.
