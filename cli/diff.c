@@ -239,6 +239,20 @@ static int make_pair(struct diff *diff, double factor)
 	return 0;
 }
 
+/* Stacks that were cut differ for that reason alone. */
+static void warn_of_less(const struct report_tree *tree, const char *path)
+{
+	uint64_t launches = 0;
+
+	for (uint32_t i = 0; i < tree->nr_losses; i++)
+		if (strncmp(tree->strings[tree->losses[i].reason], "less_", 5) == 0)
+			launches += tree->losses[i].count;
+	if (launches)
+		log_warning("%s: --max-cost has taken frames from the stacks of %" PRIu64
+			    " launches, so stacks may differ for that reason alone",
+			    path, launches);
+}
+
 static int find_scale(struct diff *diff)
 {
 	static const struct source_frameworks none;
@@ -262,6 +276,8 @@ static int find_scale(struct diff *diff)
 	change_table_destroy(kernels);
 	if (result < 0)
 		return result;
+	for (int i = 0; i < 2; i++)
+		warn_of_less(diff->views[i].tree, diff->profiles[i]);
 	const struct run_scale scale = run_scale_choose(&counts[0], &counts[1], launches);
 	diff->report = (struct change_report){
 		.before = {diff->labels[0],

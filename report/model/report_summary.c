@@ -350,12 +350,17 @@ static void write_share(FILE *out, uint64_t ns, uint64_t of_ns)
 	fprintf(out, "%" PRIu64 ".%02" PRIu64 " %% of ", share / 1000, share % 1000 / 10);
 }
 
-static void write_guest(FILE *out, const struct profile_cost *cost)
+/* A thread of few launches has no metered one, and metered ones stand for those of their thread alone. */
+static void write_guest(FILE *out, const struct profile_cost *cost, uint64_t launches)
 {
 	char time[NUMBER_SIZE], count[NUMBER_SIZE], each[NUMBER_SIZE];
 
-	if (!cost->calls.count) {
+	if (!cost->calls.count || cost->calls.count < launches / 2) {
 		fputs("not known for launches: too few to be metered", out);
+		if (cost->calls.count)
+			fprintf(out, " in most threads (%s of %s)",
+				report_summary_count(cost->metered, count),
+				report_summary_count(launches, each));
 		return;
 	}
 	write_share(out, profile_cost_guest_ns(cost), cost->threads.ns);
@@ -385,7 +390,7 @@ void report_summary_cost(FILE *out, const struct report_tree *tree, const char *
 	if (!cost->threads.count)
 		return;
 	fprintf(out, "%sprofiling cost: ", prefix);
-	write_guest(out, cost);
+	write_guest(out, cost, tree->launches);
 	if (cost->agent_run_ns) {
 		fputs(cost->nr_agents > 1 ? "; agents " : "; agent ", out);
 		write_share(out, cost->agent_cpu_ns, cost->agent_run_ns);

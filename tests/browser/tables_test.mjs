@@ -391,6 +391,7 @@ test("notes have losses, notices and processes", async () => {
 	assert.match(said, /ring_full: 1,234 \[ring_full\]/);
 	assert.match(said, /What processes said<img src=x onerror="window.attacked=1"> \(3 of 3 processes\)CPython 3\.11\.2 \(2 of 3 processes\)/);
 	assert.match(said, /rank 5, pid 2 on node02: python3/);
+	assert.match(said, /What profiling cost1\.00 % of the launching threads' time \(guest 64\.000 us: about 64 launches/);
 	assert.equal(await page.value("typeof window.attacked"), "undefined");
 	await shoot(page, "notes");
 	await finish(page);

@@ -76,6 +76,7 @@ static void fill_hostile(struct sample *sample)
 	sample->tree.launches = 20;
 	sample->tree.launches_failed = 2;
 	sample->tree.matched = 13;
+	sample->tree.cost = (struct profile_cost){.calls = {64, 64000}, .threads = {1, 6400000}, .metered = 1};
 }
 
 static uint32_t next_random(uint64_t *state, uint32_t below)

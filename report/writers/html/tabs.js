@@ -14,7 +14,7 @@ const TABS = [
 	{ word: "ranks", ofGpu: true, label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },
 	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },
 	{ word: "memory", label: "Memory", has: () => profile.memory?.length > 0, make: makeMemory },
-	{ word: "notes", label: "Notes", has: () => profile.notices.length + profile.losses.length + profile.unclean.length > 0, make: makeNotes },
+	{ word: "notes", label: "Notes", has: () => profile.notices.length + profile.losses.length + profile.unclean.length + profile.cost.length > 0, make: makeNotes },
 ];
 
 // ---- Kernels ----
@@ -285,7 +285,7 @@ function noteList(title, texts) {
 }
 
 function makeNotes() {
-	const { notices, losses, unclean, strings, processes } = profile;
+	const { notices, losses, unclean, strings, processes, cost } = profile;
 	const counter = ([reason, count, ns, text]) =>
 		`${visibleText(strings[text])}: ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`} [${visibleText(strings[reason])}]`;
 	const lost = losses.filter(([, , , , isLost]) => isLost), counted = losses.filter(([, , , , isLost]) => !isLost);
@@ -297,6 +297,7 @@ function makeNotes() {
 			(processes > 1 && count > 0 ? ` (${count} of ${processes} processes)` : ""))],
 		["Processes that ended without a goodbye", unclean.map(([host, command, pid, rank]) =>
 			`${rank < 0 ? "" : `rank ${rank}, `}pid ${pid} on ${visibleText(strings[host])}: ${visibleText(strings[command])}`)],
+		["What profiling cost", cost ? [cost.replace("profiling cost: ", "")] : []],
 	].filter(([, texts]) => texts.length > 0).map(([title, texts]) => noteList(title, texts));
 }
 

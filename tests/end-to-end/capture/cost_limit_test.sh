@@ -44,6 +44,10 @@ profile enough --max-cost 100
 same "enough: every stack is whole" "$(shown enough 'python_launches.py:launch:[0-9]+;.*ffi_call.*;cuLaunchKernel;')" $total
 same "enough: nothing is told" "$(grep -c 'launches take' "$scratch/enough.json")" 0
 
+"$flamegrid" diff "$scratch/enough" "$scratch/less" >/dev/null 2>"$scratch/err"
+same "diff: says whose stacks were cut" "$(grep -c -- '--max-cost has taken frames' "$scratch/err")" 1
+contains "diff: of how many launches" "$scratch/err" "/less: --max-cost has taken frames from the stacks of $((none + leaf + python)) launches"
+
 for value in 0 101 2%% x; do
 	"$flamegrid" run --max-cost "$value" -- true 2>"$scratch/err"
 	same "bad value $value: status" $? 125

@@ -125,6 +125,17 @@ static void too_few_launches_have_no_share(void **state)
 	assert_cost("profiling cost: not known for launches: too few to be metered\n");
 }
 
+static void metered_launches_stand_for_their_threads_alone(void **state)
+{
+	const struct ledger_entry launches = {LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 130000, 0};
+
+	(void)state;
+	add_process("n1", metered, NR_METERED);
+	add_process("n2", &launches, 1);
+	assert_cost("profiling cost: not known for launches: too few to be metered in most threads "
+		    "(1,000 of 130,000); 3.0 MiB of unwind tables built\n");
+}
+
 static void sums_do_not_wrap(void **state)
 {
 	const struct ledger_entry huge[] = {
@@ -150,6 +161,7 @@ int main(void)
 		TEST(the_line_names_the_guests_and_the_agents_part),
 		TEST(processes_and_agents_add_up),
 		TEST(too_few_launches_have_no_share),
+		TEST(metered_launches_stand_for_their_threads_alone),
 		TEST(sums_do_not_wrap),
 	};
 
