@@ -26,6 +26,7 @@ struct serve {
 	struct http_address address; /* size 0: the default one */
 	const char *const *paths;
 	uint32_t nr_paths;
+	bool control;
 };
 
 static int take_address(void *context, const char *name, const char *value, char **error)
@@ -39,6 +40,7 @@ static int parse(struct serve *serve, int argc, char **argv)
 {
 	const struct option_target targets[] = {
 		{"listen", .take = take_address, .context = &serve->address},
+		{"control", .flag = &serve->control},
 	};
 	int status = option_line_parse(&option_table_serve, targets,
 				       sizeof(targets) / sizeof(*targets), argc, argv);
@@ -91,7 +93,8 @@ static int start(const struct serve *serve, struct serve_site *site, struct http
 	struct http_server_options options = {.address = serve->address,
 					      .answer = serve_site_answer,
 					      .context = site,
-					      .time_ms = ANSWER_MS};
+					      .time_ms = ANSWER_MS,
+					      .takes_posts = serve->control};
 
 	if (serve->address.size)
 		return http_server_start(&options, server, error);
@@ -133,7 +136,7 @@ static int run(const struct serve *serve)
 	int number;
 
 	block_signals(&ending);
-	int status = serve_site_create(serve->paths, serve->nr_paths, &site);
+	int status = serve_site_create(serve->paths, serve->nr_paths, serve->control, &site);
 
 	if (!status)
 		status = start(serve, site, &server, &error);

@@ -32,6 +32,7 @@ struct http_server {
 	void *context;
 	struct http_address address;
 	uint32_t time_ms;
+	bool takes_posts;
 	struct MHD_Daemon *daemon; /* owns */
 	int listen_fd;             /* the daemon's, once there is one; -1: none */
 	int wake_fd;
@@ -115,7 +116,8 @@ static enum MHD_Result send_body(const struct http_server *server,
 	library->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
 	library->add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		library->add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+		library->add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+					     server->takes_posts ? "GET, HEAD, POST" : "GET, HEAD");
 	enum MHD_Result result = library->queue_response(connection, answer->status, response);
 
 	library->destroy_response(response);
@@ -152,6 +154,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		.path = url,
 		.accept = header_of(server, connection, MHD_HTTP_HEADER_ACCEPT),
 		.cookie = header_of(server, connection, MHD_HTTP_HEADER_COOKIE),
+		.origin = header_of(server, connection, MHD_HTTP_HEADER_ORIGIN),
+		.host = header_of(server, connection, MHD_HTTP_HEADER_HOST),
+		.is_post = server->takes_posts && strcmp(method, MHD_HTTP_METHOD_POST) == 0,
 		.query = &query,
 	};
 	struct http_answer answer = {0};
@@ -160,9 +165,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	(void)data;
 	(void)size;
 	(void)state;
-	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+	if (!request.is_post && strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
+	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return refuse(server, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-			      "Only GET and HEAD are answered.\n");
+			      server->takes_posts ? "Only GET, HEAD and POST are answered.\n"
+						  : "Only GET and HEAD are answered.\n");
 	int status = server->answer(server->context, &request, &answer);
 
 	if (!status)
@@ -322,6 +329,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	new_server->answer = options->answer;
 	new_server->context = options->context;
 	new_server->time_ms = options->time_ms ? options->time_ms : HTTP_SERVER_TIME_MS;
+	new_server->takes_posts = options->takes_posts;
 	new_server->listen_fd = -1;
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++)
 		new_server->clients[i].fd = -1;

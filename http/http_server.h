@@ -1,6 +1,7 @@
-/* A small HTTP server for numbers that other programs read, and for pages. It answers GET and HEAD, keeps no state,
- * and has a thread of its own. Clients are hostile: connections, their memory and their time are bounded. Start and
- * stop are called by one thread; the answers are made in the server's. */
+/* A small HTTP server for numbers that other programs read, and for pages. It answers GET and HEAD, and POST on
+ * request, of which it reads no body. It keeps no state, and has a thread of its own. Clients are hostile: connections,
+ * their memory and their time are bounded. Start and stop are called by one thread; the answers are made in the
+ * server's. */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
@@ -10,7 +11,7 @@
 
 #include "http_address.h"
 
-#define HTTP_SERVER_CONNECTIONS   32u /* at once; further ones wait for a place */
+#define HTTP_SERVER_CONNECTIONS   32u    /* at once; further ones wait for a place */
 #define HTTP_SERVER_REQUEST_BYTES 8192u  /* of a request with all its headers */
 #define HTTP_SERVER_TIME_MS       10000u /* of a connection: then it is closed, whatever it does */
 #define HTTP_SERVER_FULL_MS       500u /* the same, while all places are taken and others may wait */
@@ -22,6 +23,9 @@ struct http_request {
 	const char *path;   /* without the query */
 	const char *accept; /* the header; "": there is none */
 	const char *cookie; /* the same */
+	const char *origin; /* the same: which page asks */
+	const char *host;   /* the same */
+	bool is_post;       /* it asks for a change */
 	const struct http_query *query;
 };
 
@@ -57,8 +61,9 @@ typedef int http_answer_fn(void *context, const struct http_request *request,
 struct http_server_options {
 	struct http_address address;
 	http_answer_fn *answer;
-	void *context;        /* borrowed until stop */
-	uint32_t time_ms;     /* 0: HTTP_SERVER_TIME_MS */
+	void *context;    /* borrowed until stop */
+	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS */
+	bool takes_posts; /* else they are refused (405) */
 };
 
 /* Listens, and starts the thread, which has no signals and the caller's capabilities. 0 or -errno; *error is then one

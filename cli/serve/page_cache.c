@@ -229,6 +229,18 @@ static char *read_error(const struct entry *entry)
 	return text;
 }
 
+static enum page_state give(struct page_cache *cache, const struct entry *entry, struct page *page)
+{
+	make_room(cache, entry);
+	page->fd = entry->has_failed ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
+	if (page->fd < 0) {
+		page->error = read_error(entry);
+		return entry->is_nothing ? PAGE_NOTHING : PAGE_FAILED;
+	}
+	page->size = entry->size;
+	return PAGE_READY;
+}
+
 enum page_state page_cache_get(struct page_cache *cache, const struct page_wanted *wanted,
 			       struct page *page)
 {
@@ -246,12 +258,33 @@ enum page_state page_cache_get(struct page_cache *cache, const struct page_wante
 			begin(cache, wanted, entry);
 		return PAGE_MAKING;
 	}
-	make_room(cache, entry);
-	page->fd = entry->has_failed ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
-	if (page->fd < 0) {
-		page->error = read_error(entry);
-		return entry->is_nothing ? PAGE_NOTHING : PAGE_FAILED;
+	return give(cache, entry, page);
+}
+
+bool page_cache_begin(struct page_cache *cache, const struct page_wanted *wanted)
+{
+	const uint32_t nr_children = count_children(cache);
+	struct entry *entry =
+		nr_children < PAGE_CACHE_CHILDREN ? place_of(cache, wanted->key) : NULL;
+
+	if (!entry)
+		return false;
+	entry->asked_ns = clock_now_ns();
+	begin(cache, wanted, entry);
+	return true;
+}
+
+enum page_state page_cache_look(struct page_cache *cache, const char *key, struct page *page)
+{
+	count_children(cache);
+	*page = (struct page){.fd = -1};
+	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
+		struct entry *entry = &cache->entries[i];
+
+		if (strcmp(entry->key, key) != 0)
+			continue;
+		entry->asked_ns = clock_now_ns();
+		return entry->is_made ? give(cache, entry, page) : PAGE_MAKING;
 	}
-	page->size = entry->size;
-	return PAGE_READY;
+	return PAGE_NOTHING;
 }

@@ -49,4 +49,10 @@ void page_cache_destroy(struct page_cache *cache);
 enum page_state page_cache_get(struct page_cache *cache, const struct page_wanted *wanted,
 			       struct page *page);
 
+/* For a command that is to run once: starts it. The key was never used. false: too many run already. */
+bool page_cache_begin(struct page_cache *cache, const struct page_wanted *wanted);
+
+/* As page_cache_get(), but runs nothing. PAGE_NOTHING without an error: there is no such page, or none any more. */
+enum page_state page_cache_look(struct page_cache *cache, const char *key, struct page *page);
+
 #endif

@@ -67,6 +67,18 @@ static void name(struct served_profile *profile)
 	snprintf(profile->id, sizeof(profile->id), "%016" PRIx64, hash);
 }
 
+/* The mark of a job of several ranks says where its aggregator is; others have an empty one. */
+static bool has_mark(const char *store)
+{
+	const char *name = strrchr(store, '/');
+	char path[PATH_MAX];
+	struct stat info;
+
+	return snprintf(path, sizeof(path), "%.*s" OUTPUT_MARK, name ? (int)(name - store + 1) : 0,
+			store) < (int)sizeof(path) &&
+	       lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+}
+
 static bool is_there(const char *store, const char *end)
 {
 	char path[PATH_MAX];
@@ -90,6 +102,7 @@ static int add(struct serve_list *list, const char *path, const char *store, uin
 	snprintf(profile->store, sizeof(profile->store), "%s", store);
 	profile->is_live = store_life_is_written(store);
 	profile->has_timeline = is_there(store, TIMELINE);
+	profile->is_commanded = profile->is_live && has_mark(store);
 	name(profile);
 	return 0;
 }
@@ -169,7 +182,22 @@ static void write_timeline(FILE *out, const struct served_profile *profile)
 		profile->id, profile->id);
 }
 
-static void write_row(FILE *out, const struct served_profile *profile, uint64_t now_ns)
+static void write_windows(FILE *out, const struct served_profile *profile, const char *key)
+{
+	static const char *const durations[] = {"1s", "10s", "60s"};
+
+	if (!key || !profile->is_commanded)
+		return;
+	fputs("<form method=\"post\">capture ", out);
+	for (size_t i = 0; i < sizeof(durations) / sizeof(*durations); i++)
+		fprintf(out,
+			"<button formaction=\"/p/%s/window?duration=%s&amp;key=%s\">%s</button> ",
+			profile->id, durations[i], key, durations[i]);
+	fputs("</form>", out);
+}
+
+static void write_row(FILE *out, const struct served_profile *profile, const char *key,
+		      uint64_t now_ns)
 {
 	char age[NEWEST_PROFILE_AGE_SIZE],
 		*clean = clean_text_of(profile->path, strlen(profile->path));
@@ -183,11 +211,12 @@ static void write_row(FILE *out, const struct served_profile *profile, uint64_t 
 		profile->is_live ? "being written" : "", newest_profile_age(age_s, age),
 		stat(profile->store, &info) == 0 ? (double)info.st_size / BYTES_A_MIB : 0);
 	write_timeline(out, profile);
+	write_windows(out, profile, key);
 	fputs("</tr>\n", out);
 	free(clean);
 }
 
-int serve_list_write(struct serve_list *list, char **body, size_t *size)
+int serve_list_write(struct serve_list *list, const char *key, char **body, size_t *size)
 {
 	FILE *out = open_memstream(body, size);
 	const uint64_t now_ns = clock_realtime_ns();
@@ -204,7 +233,7 @@ int serve_list_write(struct serve_list *list, char **body, size_t *size)
 		      "one.</p>\n",
 		      out);
 	for (uint32_t i = 0; i < list->nr_profiles; i++)
-		write_row(out, &list->profiles[i], now_ns);
+		write_row(out, &list->profiles[i], key, now_ns);
 	if (list->nr_profiles)
 		fputs("</table>\n", out);
 	if (list->left_out)

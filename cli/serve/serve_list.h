@@ -16,6 +16,7 @@ struct served_profile {
 	uint64_t time_ns; /* CLOCK_REALTIME; when something wrote to it last */
 	bool is_live;     /* a process writes it */
 	bool has_timeline;
+	bool is_commanded; /* `flamegrid control` reaches its job */
 };
 
 struct serve_list;
@@ -31,7 +32,8 @@ const struct served_profile *serve_list_find(struct serve_list *list, const char
 /* Returns the profile if there is exactly one; else NULL. Borrowed until the next call. */
 const struct served_profile *serve_list_only(struct serve_list *list);
 
-/* Writes the page. The caller owns *body (free()). 0 or -ENOMEM. */
-int serve_list_write(struct serve_list *list, char **body, size_t *size);
+/* Writes the page. key: what a form that opens a window sends; NULL: there is none. The caller owns *body (free()). 0
+ * or -ENOMEM. */
+int serve_list_write(struct serve_list *list, const char *key, char **body, size_t *size);
 
 #endif

@@ -13,6 +13,9 @@
 #include "page_cache.h"
 #include "serve_list.h"
 
+#include "base/log.h"
+#include "report/names/clean_text.h"
+
 #define NAME_SIZE    20u
 #define PAGE_PREFIX  "/p/"
 #define VALUE_MAX    128u
@@ -22,6 +25,9 @@
 
 struct serve_site {
 	char token[SERVE_SITE_TOKEN];
+	/* What only the list's own forms send: no other site can read it. "": nobody opens windows. */
+	char window_key[SERVE_SITE_TOKEN];
+	uint32_t nr_windows;      /* opened so far */
 	struct serve_list *list;  /* owns */
 	struct page_cache *pages; /* owns */
 };
@@ -37,9 +43,20 @@ static const char waiting_page[] =
 	"ask(40)</script>"
 	"<noscript><meta http-equiv=\"refresh\" content=\"1\"></noscript></body></html>\n";
 
-int serve_site_create(const char *const *paths, uint32_t nr_paths, struct serve_site **site)
+static int make_token(char token[static SERVE_SITE_TOKEN])
 {
 	uint8_t random[SERVE_SITE_TOKEN / 2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -errno;
+	for (uint32_t i = 0; i < sizeof(random); i++)
+		snprintf(token + 2ul * i, 3, "%02x", random[i]);
+	return 0;
+}
+
+int serve_site_create(const char *const *paths, uint32_t nr_paths, bool has_windows,
+		      struct serve_site **site)
+{
 	struct serve_site *new_site = calloc(1, sizeof(*new_site));
 
 	*site = NULL;
@@ -48,14 +65,14 @@ int serve_site_create(const char *const *paths, uint32_t nr_paths, struct serve_
 	new_site->list = serve_list_create(paths, nr_paths, SERVE_SITE_LIST);
 	int error = new_site->list ? page_cache_create(&new_site->pages) : -ENOMEM;
 
-	if (!error && getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		error = -errno;
+	if (!error)
+		error = make_token(new_site->token);
+	if (!error && has_windows)
+		error = make_token(new_site->window_key);
 	if (error) {
 		serve_site_destroy(new_site);
 		return error;
 	}
-	for (uint32_t i = 0; i < sizeof(random); i++)
-		snprintf(new_site->token + 2ul * i, 3, "%02x", random[i]);
 	*site = new_site;
 	return 0;
 }
@@ -77,15 +94,20 @@ const char *serve_site_token(const struct serve_site *site)
 /* ---- who asks */
 
 /* In a time that does not tell how much of it is right. size: of text. */
-static bool is_token(const struct serve_site *site, const char *text, size_t size)
+static bool is_equal(const char *token, const char *text, size_t size)
 {
 	unsigned char difference = 0;
 
 	if (size != SERVE_SITE_TOKEN - 1)
 		return false;
 	for (size_t i = 0; i < size; i++)
-		difference |= (unsigned char)text[i] ^ (unsigned char)site->token[i];
+		difference |= (unsigned char)text[i] ^ (unsigned char)token[i];
 	return difference == 0;
+}
+
+static bool is_token(const struct serve_site *site, const char *text, size_t size)
+{
+	return is_equal(site->token, text, size);
 }
 
 /* Browsers send a host's cookies to all of its ports, so each start has a name of its own. */
@@ -187,19 +209,16 @@ static int answer_list(struct serve_site *site, struct http_answer *answer)
 				       "'self'; frame-ancestors 'none'");
 
 	if (!error)
-		error = serve_list_write(site->list, &answer->body, &answer->size);
+		error = serve_list_write(site->list, *site->window_key ? site->window_key : NULL,
+					 &answer->body, &answer->size);
 	if (!error)
 		begin_page(site);
 	return error;
 }
 
-static int answer_page(struct serve_site *site, const struct page_wanted *wanted, const char *type,
-		       struct http_answer *answer)
+static int give_page(enum page_state state, struct page *page, const char *type,
+		     struct http_answer *answer)
 {
-	struct page page;
-
-	const enum page_state state = page_cache_get(site->pages, wanted, &page);
-
 	switch (state) {
 	case PAGE_MAKING:
 		return answer_text(answer, 202, "text/html; charset=utf-8", waiting_page);
@@ -207,17 +226,26 @@ static int answer_page(struct serve_site *site, const struct page_wanted *wanted
 	case PAGE_NOTHING:
 		answer->status = state == PAGE_NOTHING ? 404 : 500;
 		answer->type = "text/plain; charset=utf-8";
-		answer->body = page.error;
-		answer->size = page.error ? strlen(page.error) : 0;
-		return page.error ? 0 : -ENOMEM;
+		answer->body = page->error;
+		answer->size = page->error ? strlen(page->error) : 0;
+		return page->error ? 0 : -ENOMEM;
 	case PAGE_READY:
 		break;
 	}
 	answer->status = 200;
 	answer->type = type;
-	answer->fd = page.fd;
-	answer->size = page.size;
+	answer->fd = page->fd;
+	answer->size = page->size;
 	return 0;
+}
+
+static int answer_page(struct serve_site *site, const struct page_wanted *wanted, const char *type,
+		       struct http_answer *answer)
+{
+	struct page page;
+	const enum page_state state = page_cache_get(site->pages, wanted, &page);
+
+	return give_page(state, &page, type, answer);
 }
 
 /* A number of nanoseconds. false: the text is none. */
@@ -309,6 +337,82 @@ static int answer_timeline(struct serve_site *site, const struct served_profile 
 	return error;
 }
 
+/* ---- capture windows */
+
+/* Whether a form of our own list sent it: it has the key, and the browser says that the page is ours. */
+static bool is_ours(const struct serve_site *site, const struct http_request *request)
+{
+	static const char scheme[] = "http://";
+	const char *key = http_query_value(request->query, "key");
+
+	return *site->window_key && key && is_equal(site->window_key, key, strlen(key)) &&
+	       *request->host && strncmp(request->origin, scheme, strlen(scheme)) == 0 &&
+	       strcmp(request->origin + strlen(scheme), request->host) == 0;
+}
+
+static bool is_duration(const char *text)
+{
+	return text &&
+	       (strcmp(text, "1s") == 0 || strcmp(text, "10s") == 0 || strcmp(text, "60s") == 0);
+}
+
+static void note_window(const struct served_profile *profile, const char *duration)
+{
+	char *clean = clean_text_of(profile->path, strlen(profile->path));
+
+	log_notice("a browser opens a capture window of %s: %s", duration, clean ? clean : "");
+	free(clean);
+}
+
+static int open_window(struct serve_site *site, const struct served_profile *profile,
+		       const struct http_request *request, struct http_answer *answer)
+{
+	const char *duration = http_query_value(request->query, "duration");
+	char key[PAGE_CACHE_KEY], option[32], path[64];
+
+	if (!is_ours(site, request)) {
+		log_warning("a request for a capture window is refused: it is not from a button of "
+			    "the list");
+		return answer_text(answer, 403, "text/plain; charset=utf-8",
+				   "Only the buttons of the list open capture windows.\n");
+	}
+	if (!is_duration(duration) || !profile->is_commanded)
+		return answer_text(answer, 400, "text/plain; charset=utf-8",
+				   "A window lasts 1s, 10s or 60s, and its job runs.\n");
+	snprintf(key, sizeof(key), "%s window %" PRIu32, profile->id, site->nr_windows + 1);
+	snprintf(option, sizeof(option), "--duration=%s", duration);
+	const char *const argv[] = {"control", "start", option, "--", profile->path};
+	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv), 0, false};
+
+	if (!page_cache_begin(site->pages, &wanted))
+		return answer_text(answer, 503, "text/plain; charset=utf-8",
+				   "Pages are being made: try again.\n");
+	site->nr_windows++;
+	note_window(profile, duration);
+	snprintf(path, sizeof(path), "/p/%s/window?number=%" PRIu32, profile->id, site->nr_windows);
+	int error = http_answer_header(answer, "Location", path);
+
+	return error ? error : answer_text(answer, 303, "text/plain; charset=utf-8", "");
+}
+
+/* What `flamegrid control` said of a window that was opened. */
+static int answer_window(struct serve_site *site, const struct served_profile *profile,
+			 const struct http_query *query, struct http_answer *answer)
+{
+	const char *number = http_query_value(query, "number");
+	char key[PAGE_CACHE_KEY];
+	struct page page;
+
+	if (!number || strlen(number) > NS_DIGITS)
+		return -ENOENT;
+	snprintf(key, sizeof(key), "%s window %s", profile->id, number);
+	const enum page_state state = page_cache_look(site->pages, key, &page);
+
+	return state == PAGE_NOTHING && !page.error
+		       ? -ENOENT
+		       : give_page(state, &page, "text/plain; charset=utf-8", answer);
+}
+
 static int answer_profile(struct serve_site *site, const struct http_request *request,
 			  struct http_answer *answer)
 {
@@ -318,6 +422,11 @@ static int answer_profile(struct serve_site *site, const struct http_request *re
 
 	if (!profile || !what)
 		return -ENOENT;
+	if (request->is_post)
+		return strcmp(what, "/window") == 0 ? open_window(site, profile, request, answer)
+						    : -ENOENT;
+	if (strcmp(what, "/window") == 0)
+		return answer_window(site, profile, request->query, answer);
 	if (strcmp(what, "/") == 0)
 		return answer_flame(site, profile, request->query, answer);
 	if (strcmp(what, "/timeline") == 0)
@@ -331,13 +440,13 @@ int serve_site_answer(void *context, const struct http_request *request, struct 
 	const char *token = http_query_value(request->query, "token");
 
 	http_answer_header(answer, "Cache-Control", "no-store");
-	http_answer_header(answer, "Referrer-Policy", "no-referrer");
+	http_answer_header(answer, "Referrer-Policy", "same-origin");
 	http_answer_header(answer, "X-Content-Type-Options", "nosniff");
-	if (token && is_token(site, token, strlen(token)))
+	if (!request->is_post && token && is_token(site, token, strlen(token)))
 		return let_in(site, request->path, answer);
 	if (!has_cookie(site, request->cookie))
 		return refuse(answer);
-	if (strcmp(request->path, "/") == 0)
+	if (strcmp(request->path, "/") == 0 && !request->is_post)
 		return answer_list(site, answer);
 	if (strcmp(request->path, "/favicon.ico") == 0) /* browsers ask for it */
 		return answer_text(answer, 204, "text/plain", "");

@@ -4,6 +4,7 @@
 #ifndef SERVE_SITE_H
 #define SERVE_SITE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "http/http_server.h"
@@ -13,8 +14,10 @@
 
 struct serve_site;
 
-/* paths: directories with profiles, or profiles; borrowed until destroy. 0; -errno: *site is NULL. */
-int serve_site_create(const char *const *paths, uint32_t nr_paths, struct serve_site **site);
+/* paths: directories with profiles, or profiles; borrowed until destroy. has_windows: whoever has the token may open
+ * capture windows of their jobs. 0; -errno: *site is NULL. */
+int serve_site_create(const char *const *paths, uint32_t nr_paths, bool has_windows,
+		      struct serve_site **site);
 
 /* Accepts NULL. */
 void serve_site_destroy(struct serve_site *site);

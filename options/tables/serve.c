@@ -4,6 +4,8 @@ static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
 	{"listen", 'l', "ADDRESS:PORT", OPTION_DAILY,
 	 "Listen here; a port alone is one of 127.0.0.1 (7420, or another if it is taken)."},
+	{"control", 0, NULL, 0,
+	 "Let the browser open capture windows of running jobs of several ranks."},
 	OPTION_ROW_HELP,
 	{0},
 };

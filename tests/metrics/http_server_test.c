@@ -21,7 +21,7 @@
 #define HEAD_MAX      2048u
 
 static struct http_server *server;
-static atomic_uint nr_answers;
+static atomic_uint nr_answers, nr_posts;
 
 static bool has_no_descriptor;
 
@@ -39,6 +39,8 @@ static int answer_request(void *context, const struct http_request *request,
 {
 	assert_ptr_equal(context, &nr_answers);
 	atomic_fetch_add(&nr_answers, 1);
+	atomic_fetch_add(&nr_posts, request->is_post && strcmp(request->origin, "http://a") == 0 &&
+					    strcmp(request->host, "x") == 0);
 	if (strcmp(request->path, "/broken") == 0)
 		return -EIO;
 	if (strcmp(request->path, "/accept") != 0)
@@ -158,6 +160,34 @@ static void other_paths_and_methods_are_refused(void **state)
 		ask("POST /accept HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n", text),
 		"HTTP/1.1 405 ");
 	assert_int_equal(atomic_load(&nr_answers), 3);
+}
+
+static void posts_are_answered_on_request_whatever_their_body_is(void **state)
+{
+	struct http_server_options options = {
+		.answer = answer_request, .context = &nr_answers, .takes_posts = true};
+	char text[HEAD_MAX], *error;
+
+	(void)state;
+	http_server_stop(server);
+	atomic_store(&nr_answers, 0);
+	atomic_store(&nr_posts, 0);
+	assert_int_equal(http_address_parse(FIRST_ADDRESS ":0", &options.address, &error), 0);
+	assert_int_equal(http_server_start(&options, &server, &error), 0);
+	assert_begins(ask("POST /accept HTTP/1.1\r\nHost: x\r\nOrigin: http://a\r\n"
+			  "Content-Length: 0\r\n\r\n",
+			  text),
+		      "HTTP/1.1 200 ");
+	assert_begins(ask("POST /accept HTTP/1.1\r\nHost: x\r\nOrigin: http://a\r\n"
+			  "Content-Length: 9999999999\r\n\r\n",
+			  text),
+		      "HTTP/1.1 200 ");
+	assert_int_equal(atomic_load(&nr_posts), 2);
+	assert_begins(ask("GET /accept HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 200 ");
+	assert_begins(ask("PUT /accept HTTP/1.1\r\nHost: x\r\n\r\n", text), "HTTP/1.1 405 ");
+	assert_non_null(strstr(text, "\r\nAllow: GET, HEAD, POST\r\n"));
+	assert_int_equal(atomic_load(&nr_answers), 3);
+	assert_int_equal(atomic_load(&nr_posts), 2);
 }
 
 static void what_is_no_request_gets_no_answer(void **state)
@@ -291,6 +321,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(head_has_no_body, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(other_paths_and_methods_are_refused, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			posts_are_answered_on_request_whatever_their_body_is, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_request_gets_no_answer, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_request_has_a_size, set_up, tear_down),
