@@ -24,6 +24,7 @@
 struct client {
 	int fd; /* the library's; -1: the place is free */
 	uint64_t since_ns;
+	bool has_asked; /* its request is there */
 };
 
 struct http_server {
@@ -144,6 +145,16 @@ static const char *header_of(const struct http_server *server, struct MHD_Connec
 	return value ? value : "";
 }
 
+static void note_request(const struct http_server *server, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = server->library->get_connection_info(
+		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *client = info ? info->socket_context : NULL;
+
+	if (client)
+		client->has_asked = true;
+}
+
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *data,
 			      size_t *size, void **state)
@@ -161,6 +172,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	};
 	struct http_answer answer = {0};
 
+	note_request(server, connection);
 	(void)version;
 	(void)data;
 	(void)size;
@@ -202,7 +214,7 @@ static void note_connection(void *context, struct MHD_Connection *connection, vo
 		client = &server->clients[i];
 		if (client->fd >= 0)
 			continue;
-		*client = (struct client){info->connect_fd, clock_now_ns()};
+		*client = (struct client){.fd = info->connect_fd, .since_ns = clock_now_ns()};
 		*place = client;
 		return;
 	}
@@ -216,18 +228,31 @@ static bool is_full(const struct http_server *server)
 	return true;
 }
 
+/* A client that ends its side before its request is whole. The library does not see each such end. */
+static bool has_given_up(const struct client *client)
+{
+	struct pollfd fd = {.fd = client->fd, .events = POLLRDHUP};
+
+	return !client->has_asked && poll(&fd, 1, 0) > 0 && fd.revents;
+}
+
 /* The library can only count the time since a connection's last byte, so a client that sends one byte now and then
  * would stay for good. The descriptor stays the library's, which sees the end. */
 static void end_old(struct http_server *server, uint64_t now_ns)
 {
-	const uint32_t time_ms = is_full(server) && server->time_ms > HTTP_SERVER_FULL_MS
-					 ? HTTP_SERVER_FULL_MS
-					 : server->time_ms;
+	const bool has_others = is_full(server);
 
 	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS; i++) {
 		const struct client *client = &server->clients[i];
+		uint32_t time_ms = server->time_ms;
 
-		if (client->fd >= 0 && now_ns - client->since_ns >= (uint64_t)time_ms * NS_PER_MS)
+		if (client->fd < 0)
+			continue;
+		if (!client->has_asked && time_ms > HTTP_SERVER_TIME_MS)
+			time_ms = HTTP_SERVER_TIME_MS;
+		if ((has_others || has_given_up(client)) && time_ms > HTTP_SERVER_FULL_MS)
+			time_ms = HTTP_SERVER_FULL_MS;
+		if (now_ns - client->since_ns >= (uint64_t)time_ms * NS_PER_MS)
 			shutdown(client->fd, SHUT_RDWR);
 	}
 }

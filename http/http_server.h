@@ -62,7 +62,7 @@ struct http_server_options {
 	struct http_address address;
 	http_answer_fn *answer;
 	void *context;    /* borrowed until stop */
-	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS */
+	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS, in which a request comes in any case */
 	bool takes_posts; /* else they are refused (405) */
 };
 

@@ -251,6 +251,25 @@ static void a_slow_client_is_closed(void **state)
 	assert_int_equal(atomic_load(&nr_answers), 0);
 }
 
+static void who_ends_within_a_request_is_closed(void **state)
+{
+	char text[HEAD_MAX];
+
+	(void)state;
+	http_server_stop(server);
+	start(600000);
+	int fd = dial(FIRST_ADDRESS);
+
+	say(fd, "GET /accept HTTP/1.1\r\nHost");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_string_equal(read_all(fd, text), "");
+	assert_int_equal(atomic_load(&nr_answers), 0);
+	fd = dial(FIRST_ADDRESS);
+	say(fd, "GET /accept HTTP/1.1\r\nHost: x\r\nAccept: a/b\r\n\r\n");
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_begins(read_all(fd, text), "HTTP/1.1 200 ");
+}
+
 /* All places are taken by clients who say nothing, and nobody of them leaves. */
 static void silent_clients_do_not_keep_their_places(void **state)
 {
@@ -327,6 +346,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_request_has_a_size, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_slow_client_is_closed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_ends_within_a_request_is_closed, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(silent_clients_do_not_keep_their_places, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_taken_port_is_an_error, set_up, tear_down),

@@ -1,8 +1,10 @@
-"""What browsers and others ask of `flamegrid serve`. Arguments: URL with the token, FLAMEGRID, the served folder. Prints lines of
-WHAT, what is so, and what is expected, with tabs between."""
+"""What browsers and others ask of `flamegrid serve`. Arguments: URL with the token, FLAMEGRID, the served folder, the server's pid.
+Prints lines of WHAT, what is so, and what is expected, with tabs between."""
 import base64
 import concurrent.futures
+import errno
 import http.client
+import os
 import re
 import socket
 import subprocess
@@ -11,7 +13,7 @@ import time
 import urllib.parse
 import zlib
 
-url, flamegrid, folder = sys.argv[1:]
+url, flamegrid, folder, pid = sys.argv[1:]
 where = urllib.parse.urlsplit(url)
 token = urllib.parse.parse_qs(where.query)["token"][0]
 name = f"flamegrid-{token[:8]}"
@@ -111,8 +113,59 @@ raw.sendall(b"\0\xff\r\n\r\nGET nothing\r\n\r\n")
 raw.close()
 
 # ---- many
+unfinished = [b"\0" * 5000, b"GET /", b"GET / HTTP/1.1\r\nHost", b"POST / HTTP/1.1\r\nContent-Length: 10\r\n"]
+
+
+def send(request):
+    """The first line of the answer; b"": there is none. And whether it has what no request may get."""
+    raw = socket.create_connection((where.hostname, where.port), timeout=TRIES_S)
+    answer = b""
+    try:
+        raw.sendall(request)
+        while request not in unfinished and (part := raw.recv(65536)):
+            answer += part
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN):
+            raise
+    raw.close()
+    return answer.split(b"\r\n")[0], b"root:" in answer or b"<title>flamegrid" in answer
+
+
+def held():
+    """Descriptors of the server beside its sockets, and its memory in MiB, once all connections have ended."""
+    end = time.monotonic() + TRIES_S
+    while True:
+        kinds = []
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                kinds.append(os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:"))
+            except OSError:
+                pass
+        if kinds.count(True) == 1 or time.monotonic() > end:
+            resident = next(line for line in open(f"/proc/{pid}/status") if line.startswith("VmRSS:"))
+            return kinds.count(True), kinds.count(False), int(resident.split()[1]) / 1024
+
+
 idle = [socket.create_connection((where.hostname, where.port)) for _ in range(60)]
 with concurrent.futures.ThreadPoolExecutor(100) as pool:
     tell("a hundred clients beside sixty that say nothing", set(pool.map(lambda _: made(links["kept"])[0], range(100))), {200})
 for connection in idle:
     connection.close()
+sockets, files, mib = held()
+tell("then it holds its own socket alone", sockets, 1)
+heads = f"Host: x\r\nCookie: {cookie}\r\nConnection: close\r\n\r\n".encode()
+hostile = [b"GET %s HTTP/1.1\r\n" % path + heads for path in (
+    b"/p/../../../../etc/passwd", b"/p/%2e%2e%2f%2e%2e%2fetc%2fpasswd", b"//etc/passwd", b"/p/" + b"../" * 1000 + b"etc/passwd", b"/\\..\\etc",
+    b"/p/%00/", links["kept"].encode() + b"../../etc/passwd", links["kept"].encode() + b"%2e%2e/", links["kept"].encode() + b"?from=/etc/passwd&to=1",
+    links["kept"].encode() + b"timeline?ranks=$(id)", links["kept"].encode() + b"profile.db", b"/" + b"a" * 20000)]
+hostile += [b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n" + heads, b"POST / HTTP/1.1\r\nContent-Length: 99999999999\r\n" + heads,
+            b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5000 + heads, b"\x16\x03\x01\x02\0\x01" + b"\xff" * 500 + b"\r\n\r\n"]
+with concurrent.futures.ThreadPoolExecutor(100) as pool:
+    answers = list(pool.map(send, (hostile + unfinished) * 20))
+lines = {line for line, _ in answers}
+tell("hostile requests of a hundred clients are refused", sorted({line[9:10] for line in lines if line} - {b"4", b"5"}), [])
+tell("they get no file and no list", [line for line, leaks in answers if leaks], [])
+tell("the page stays", made(links["kept"])[2] == report("kept"), True)
+after = held()
+tell("no socket and no file stays open", after[:2], (1, files))
+tell("nor does memory", after[2] < mib + 8, True)

@@ -34,7 +34,7 @@ compared() {
 }
 
 start "$scratch/profiles"
-compared python3 "$client" "$url" "$flamegrid" "$scratch/profiles"
+compared python3 "$client" "$url" "$flamegrid" "$scratch/profiles" $server
 stop "after all that"
 if [ -n "$node" ]; then
 	start "$scratch/profiles"
