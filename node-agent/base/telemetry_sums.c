@@ -66,10 +66,11 @@ static void end_row(struct telemetry_sums *sums, uint64_t now_ns)
 	if (since_ns < TELEMETRY_SUMS_ROW_NS ||
 	    since_ns * TELEMETRY_SUMS_ROWS < now_ns - sums->first_ns)
 		return;
-	sums->ended = sums->total;
-	sums->total = (struct device_telemetry){.begin_ns = sums->ended.last_ns,
-						.last_ns = sums->ended.last_ns,
-						.refusal = sums->ended.refusal};
+	const struct device_telemetry ended = sums->total;
+
+	sums->ended[sums->nr_ended++ % TELEMETRY_SUMS_ENDED] = ended;
+	sums->total = (struct device_telemetry){
+		.begin_ns = ended.last_ns, .last_ns = ended.last_ns, .refusal = ended.refusal};
 	sums->begin_ns = now_ns;
 }
 
@@ -107,12 +108,20 @@ void telemetry_sums_add(struct telemetry_sums *sums, const struct nvml_reading *
 const struct device_telemetry *telemetry_sums_next(const struct telemetry_sums *sums,
 						   const struct device_telemetry *told)
 {
-	const struct device_telemetry *ended = &sums->ended;
+	const uint64_t first =
+		sums->nr_ended > TELEMETRY_SUMS_ENDED ? sums->nr_ended - TELEMETRY_SUMS_ENDED : 0;
 
-	return told->begin_ns && ended->begin_ns == told->begin_ns &&
-			       ended->last_ns != told->last_ns
-		       ? ended
-		       : &sums->total;
+	if (told->begin_ns == 0)
+		return &sums->total;
+	/* A later row begins where the told one ended, or after it. */
+	for (uint64_t i = first; i < sums->nr_ended; i++) {
+		const struct device_telemetry *ended = &sums->ended[i % TELEMETRY_SUMS_ENDED];
+
+		if (ended->begin_ns > told->begin_ns ||
+		    (ended->begin_ns == told->begin_ns && ended->last_ns != told->last_ns))
+			return ended;
+	}
+	return &sums->total;
 }
 
 void telemetry_sums_refuse(struct telemetry_sums *sums, uint32_t refusal, uint64_t now_ns)

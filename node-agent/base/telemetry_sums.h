@@ -7,18 +7,22 @@
 #include "proto/device_telemetry.h"
 
 /* A row ends after so long, and after a 64th of all time, so that a report can look at a part of the run. */
-#define TELEMETRY_SUMS_ROW_NS 10000000000ull
+#define TELEMETRY_SUMS_ROW_NS 1000000000ull
 #define TELEMETRY_SUMS_ROWS   64u
+/* Rows that have ended and are kept for those that were not told them yet. */
+#define TELEMETRY_SUMS_ENDED 16u
 
 struct telemetry_sums {
 	struct device_telemetry total; /* the row that grows; device_id is the caller's */
-	struct device_telemetry ended; /* the one before it; begin_ns 0: there is none */
-	struct nvml_reading before;    /* the newest reading */
-	uint64_t before_ns;    /* its time, CLOCK_MONOTONIC; 0: there is none to go on from */
-	uint64_t energy_mj;    /* the board's counter when it was last known */
-	uint64_t energy_at_ns; /* and its time; 0: there is none to go on from */
-	uint64_t begin_ns;     /* total.begin_ns by CLOCK_MONOTONIC */
-	uint64_t first_ns;     /* the same of the first row */
+	struct device_telemetry
+		ended[TELEMETRY_SUMS_ENDED]; /* those before it: the n-th at n % ENDED */
+	uint64_t nr_ended;
+	struct nvml_reading before; /* the newest reading */
+	uint64_t before_ns;         /* its time, CLOCK_MONOTONIC; 0: there is none to go on from */
+	uint64_t energy_mj;         /* the board's counter when it was last known */
+	uint64_t energy_at_ns;      /* and its time; 0: there is none to go on from */
+	uint64_t begin_ns;          /* total.begin_ns by CLOCK_MONOTONIC */
+	uint64_t first_ns;          /* the same of the first row */
 };
 
 /* Begins. now_ns is CLOCK_MONOTONIC, real_ns the same moment of CLOCK_REALTIME. */
@@ -30,7 +34,8 @@ void telemetry_sums_add(struct telemetry_sums *sums, const struct nvml_reading *
 			uint64_t now_ns);
 
 /* Returns the row to tell after one that was told before (zero: none). If that has grown and ended since, it is told
- * for the last time; else the one that grows. Borrowed until the next change. */
+ * for the last time. Then those that have ended are told, and the one that grows. Without a row that was told it is the
+ * one that grows. Borrowed until the next change. */
 const struct device_telemetry *telemetry_sums_next(const struct telemetry_sums *sums,
 						   const struct device_telemetry *told);
 

@@ -14,6 +14,9 @@
 #define FIELD_CPU     39 /* number of the field in proc(5) */
 #define FIELD_AT_NAME 2
 
+/* Of a message: a few rows that waited of each device, or all of some. Others go with the next message. */
+#define TELEMETRY_ROWS (4 * RECORD_DEVICES_MAX)
+
 struct thread {
 	uint32_t tid;
 	bool launched, changed;
@@ -44,7 +47,7 @@ struct process_placement {
 	struct message_link links[RECORD_DEVICES_MAX];
 	uint64_t used;                   /* 1 << CUDA ordinal of each device that does work */
 	int numbers[RECORD_DEVICES_MAX]; /* the telemetry reader's; -1: not read */
-	struct device_telemetry telemetry[2 * RECORD_DEVICES_MAX];
+	struct device_telemetry telemetry[TELEMETRY_ROWS];
 	struct device_telemetry told[RECORD_DEVICES_MAX]; /* the telemetry that was sent */
 };
 
@@ -304,14 +307,15 @@ static bool take_telemetry(struct process_placement *placement, uint32_t i, uint
 	return true;
 }
 
-/* Lists the telemetry that has changed since the last message. Of a device that can be two rows. */
+/* Lists the telemetry that has changed since the last message. Of a device that can be several rows. */
 static uint32_t list_telemetry(struct process_placement *placement, uint64_t now_ns)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < placement->nr_devices; i++)
-		for (uint32_t row = 0; row < 2 && placement->numbers[i] >= 0; row++)
-			count += take_telemetry(placement, i, now_ns, &placement->telemetry[count]);
+		while (placement->numbers[i] >= 0 && count < TELEMETRY_ROWS &&
+		       take_telemetry(placement, i, now_ns, &placement->telemetry[count]))
+			count++;
 	return count;
 }
 

@@ -40,15 +40,20 @@ end() { # NAME
 	rm -f "$scratch/over" "$scratch/log"
 }
 library=$nvml gpus=2 # that do work
+# Rows of one GPU add up; all but its first begin where the one before ended.
+gpu_rows="(select device, device_index, max(refusal) as refusal, sum(readings) as readings, sum(observed_ns) as observed_ns, sum(energy_ns) as energy_ns,
+	sum(energy_mj) as energy_mj, sum(sw_power_cap_ns) as sw_power_cap_ns, sum(hw_thermal_ns) as hw_thermal_ns, sum(free_ns) as free_ns,
+	min(sm_min_mhz) as sm_min_mhz, max(sm_max_mhz) as sm_max_mhz, max(max_celsius) as max_celsius, sum(ecc_corrected) as ecc_corrected
+	from device_telemetry join devices on id = device group by device)"
 # exact NAME GPUS: what FAKE_NVML below says, by SQL.
 exact() {
-	same "$1: rows, all known, read often" "$(sql "$scratch/$1" 'select count(*), max(refusal), min(readings) > 3 from device_telemetry' | tr '\t' ' ')" \
+	same "$1: rows, all known, read often" "$(sql "$scratch/$1" "select count(*), max(refusal), min(readings) > 3 from $gpu_rows" | tr '\t' ' ')" \
 		"$2 0 1"
 	same "$1: times of reasons add up to the time observed" "$(sql "$scratch/$1" 'select sum(observed_ns - idle_ns - hw_thermal_ns
 		- hw_power_brake_ns - hw_slowdown_ns - sw_thermal_ns - sw_power_cap_ns - sync_boost_ns - set_clocks_ns - other_ns - free_ns),
 		min(observed_ns) > 0 from device_telemetry' | tr '\t' ' ')" "0 1"
-	same "$1: energy is the counter's difference" "$(sql "$scratch/$1" 'select sum(energy_mj - (readings - 1) * iif(device_index = 0, 87500, 125000)),
-		sum(energy_ns - observed_ns) from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0"
+	same "$1: energy is the counter's difference" "$(sql "$scratch/$1" "select sum(energy_mj - (readings - 1) * iif(device_index = 0, 87500, 125000)),
+		sum(energy_ns - observed_ns) from $gpu_rows" | tr '\t' ' ')" "0 0"
 	same "$1: clocks and power by time" "$(sql "$scratch/$1" 'select sum(sm_cycles - clock_ns / 1000 * iif(device_index = 0, 1410, 1980)),
 		sum(memory_cycles - clock_ns / 1000 * 2619), sum(power_nj - power_ns / 1000 * iif(device_index = 0, 350000, 500000))
 		from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0 0"
@@ -60,10 +65,10 @@ begin run
 await_readings 12
 end run
 exact run 2
-same "run: held by power" "$(sql "$scratch/run" 'select sw_power_cap_ns = observed_ns, sm_min_mhz, sm_max_mhz, max_celsius,
-	ecc_corrected = 2 * (readings - 1) from device_telemetry join devices on id = device where device_index = 0' | tr '\t' ' ')" "1 1410 1410 60 1"
-same "run: held by heat, at times" "$(sql "$scratch/run" 'select hw_thermal_ns > 0, free_ns > 0, hw_thermal_ns + free_ns = observed_ns
-	from device_telemetry join devices on id = device where device_index = 1' | tr '\t' ' ')" "1 1 1"
+same "run: held by power" "$(sql "$scratch/run" "select sw_power_cap_ns = observed_ns, sm_min_mhz, sm_max_mhz, max_celsius,
+	ecc_corrected = 2 * (readings - 1) from $gpu_rows where device_index = 0" | tr '\t' ' ')" "1 1410 1410 60 1"
+same "run: held by heat, at times" "$(sql "$scratch/run" "select hw_thermal_ns > 0, free_ns > 0, hw_thermal_ns + free_ns = observed_ns
+	from $gpu_rows where device_index = 1" | tr '\t' ' ')" "1 1 1"
 "$flamegrid" report "$scratch/run" -f table 2>&1 | tr -s " " >"$scratch/table"
 contains "run: the table's columns" "$scratch/table" "SM MHz held down by"
 contains "run: the table's row" "$scratch/table" " 1410 power cap 100.0% 350 W "
@@ -103,7 +108,7 @@ for refusal in 3:not_supported 4:no_permission 15:failed; do
 	await_readings 4
 	end $name
 	launched $name $name
-	same "$name: GPUs" "$(sql "$scratch/$name" 'select count(*) from device_telemetry')" 1
+	same "$name: GPUs" "$(sql "$scratch/$name" 'select count(distinct device) from device_telemetry')" 1
 	same "$name: nothing is claimed" "$(sql "$scratch/$name" 'select sum(clock_ns + power_ns + energy_ns + max_celsius + ecc_ns) from device_telemetry')" 0
 	"$flamegrid" report "$scratch/$name" -f table >"$scratch/table" 2>&1
 	contains "$name: the table says so" "$scratch/table" "; clocks and energy: "

@@ -74,10 +74,10 @@ static void a_gap_counts_for_the_counter_of_energy_alone(void **state)
 	(void)state;
 	add(reading(1980, TELEMETRY_FREE, 100), 1);
 	add(reading(1980, TELEMETRY_FREE, 900), 1 + TELEMETRY_GAP_NS / MS + 1);
-	assert_int_equal(sums.total.observed_ns, 0);
-	assert_int_equal(sums.total.reason_ns[TELEMETRY_FREE], 0);
-	assert_int_equal(sums.total.energy_ns, TELEMETRY_GAP_NS + MS);
-	assert_int_equal(sums.total.energy_mj, 800);
+	assert_int_equal(sums.ended[0].observed_ns, 0);
+	assert_int_equal(sums.ended[0].reason_ns[TELEMETRY_FREE], 0);
+	assert_int_equal(sums.ended[0].energy_ns, TELEMETRY_GAP_NS + MS);
+	assert_int_equal(sums.ended[0].energy_mj, 800);
 }
 
 static void a_pause_counts_for_nothing(void **state)
@@ -142,69 +142,99 @@ static void a_refusal_is_said_and_leaves_the_sums(void **state)
 	assert_int_equal(sums.total.readings, 0);
 }
 
-/* A reading each second. Rows of ten seconds add up to what one row would have. */
-static void a_row_ends_after_ten_seconds(void **state)
+/* A reading each quarter of a second. Rows of a second add up to what one row would have. */
+static void a_row_ends_after_a_second(void **state)
 {
 	struct device_telemetry all;
 
 	(void)state;
-	for (uint64_t s = 0; s <= 10; s++)
-		add(reading(1980, TELEMETRY_FREE, 1000 + 400 * s), 1000 * s);
-	all = sums.ended;
+	for (uint64_t i = 0; i <= 4; i++)
+		add(reading(1980, TELEMETRY_FREE, 1000 + 100 * i), 250 * i);
+	all = sums.ended[0];
+	assert_int_equal(sums.nr_ended, 1);
 	assert_int_equal(all.begin_ns, REAL);
-	assert_int_equal(all.last_ns, REAL + 10000 * MS);
-	assert_int_equal(all.readings, 11);
-	assert_int_equal(all.clock_ns, 10000 * MS);
-	assert_int_equal(all.energy_mj, 4000);
-	assert_int_equal(sums.total.begin_ns, REAL + 10000 * MS);
+	assert_int_equal(all.last_ns, REAL + 1000 * MS);
+	assert_int_equal(all.readings, 5);
+	assert_int_equal(all.clock_ns, 1000 * MS);
+	assert_int_equal(all.energy_mj, 400);
+	assert_int_equal(sums.total.begin_ns, REAL + 1000 * MS);
 	assert_int_equal(sums.total.readings, 0);
-	for (uint64_t s = 11; s <= 15; s++)
-		add(reading(990, TELEMETRY_SW_POWER_CAP, 1000 + 400 * s), 1000 * s);
-	assert_int_equal(sums.ended.begin_ns, REAL);
-	assert_int_equal(sums.total.readings, 5);
-	assert_int_equal(sums.total.last_ns, REAL + 15000 * MS);
-	assert_int_equal(sums.total.observed_ns, 5000 * MS);
-	assert_int_equal(sums.total.sm_cycles, 990 * 5000000ull);
+	for (uint64_t i = 5; i <= 6; i++)
+		add(reading(990, TELEMETRY_SW_POWER_CAP, 1000 + 100 * i), 250 * i);
+	assert_int_equal(sums.nr_ended, 1);
+	assert_int_equal(sums.total.readings, 2);
+	assert_int_equal(sums.total.last_ns, REAL + 1500 * MS);
+	assert_int_equal(sums.total.observed_ns, 500 * MS);
+	assert_int_equal(sums.total.sm_cycles, 990 * 500000ull);
 	assert_int_equal(sums.total.sm_max_mhz, 990);
-	assert_int_equal(sums.total.energy_mj, 2000);
-	assert_int_equal(sums.total.reason_ns[TELEMETRY_SW_POWER_CAP], 5000 * MS);
+	assert_int_equal(sums.total.energy_mj, 200);
+	assert_int_equal(sums.total.reason_ns[TELEMETRY_SW_POWER_CAP], 500 * MS);
 }
 
-static void a_row_that_has_ended_is_told_before_the_next_one(void **state)
+static void rows_that_have_ended_are_told_before_the_next_one(void **state)
 {
 	struct device_telemetry told = {0};
+	uint64_t mj;
 
 	(void)state;
-	for (uint64_t s = 0; s <= 8; s++)
-		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+	add(reading(1980, TELEMETRY_FREE, 1000), 0);
+	add(reading(1980, TELEMETRY_FREE, 1100), 500);
 	told = *telemetry_sums_next(&sums, &told);
-	assert_int_equal(told.readings, 9);
-	for (uint64_t s = 9; s <= 12; s++)
-		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+	assert_int_equal(told.energy_mj, 100);
+	for (uint64_t s = 1; s <= 4; s++)
+		add(reading(1980, TELEMETRY_FREE, 1000 + 200 * s), 1000 * s);
+	/* The first row again, as it has grown. */
 	told = *telemetry_sums_next(&sums, &told);
 	assert_int_equal(told.begin_ns, REAL);
-	assert_int_equal(told.readings, 11);
+	assert_int_equal(told.energy_mj, 200);
+	mj = told.energy_mj;
+	for (uint64_t s = 1; s <= 3; s++) {
+		told = *telemetry_sums_next(&sums, &told);
+		assert_int_equal(told.begin_ns, REAL + 1000 * s * MS);
+		mj += told.energy_mj;
+	}
+	assert_int_equal(mj, 800);
 	told = *telemetry_sums_next(&sums, &told);
-	assert_int_equal(told.begin_ns, REAL + 10000 * MS);
-	assert_int_equal(told.readings, 2);
+	assert_int_equal(told.begin_ns, REAL + 4000 * MS);
+	assert_int_equal(told.readings, 0);
 	/* Who asks for the first time is told the one that grows. */
 	assert_ptr_equal(telemetry_sums_next(&sums, &(struct device_telemetry){0}), &sums.total);
 }
 
-/* In a day there are 64 rows in each time that is e times as long as the one before, from 640 s on. */
+/* Beyond the room the oldest rows are lost to who did not ask. */
+static void as_many_rows_wait_as_have_room(void **state)
+{
+	struct device_telemetry told = {0};
+	uint32_t rows = 0;
+
+	(void)state;
+	add(reading(1980, TELEMETRY_FREE, 1000), 0);
+	told = *telemetry_sums_next(&sums, &told);
+	for (uint64_t s = 1; s <= TELEMETRY_SUMS_ENDED + 4; s++)
+		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+	do {
+		told = *telemetry_sums_next(&sums, &told);
+		rows++;
+	} while (told.begin_ns != sums.total.begin_ns);
+	assert_int_equal(rows, TELEMETRY_SUMS_ENDED + 1);
+}
+
+/* In a day there are 64 rows in each time that is e times as long as the one before, from 64 s on. */
 static void rows_are_as_long_as_a_64th_of_all_time(void **state)
 {
 	uint64_t begin_ns = sums.total.begin_ns;
 	uint32_t rows = 1;
 
 	(void)state;
-	for (uint64_t s = 0; s <= 86400; s++) {
-		add(reading(1980, TELEMETRY_FREE, 1000), 1000 * s);
+	for (uint64_t i = 0; i <= 86400ull * 4; i++) {
+		add(reading(1980, TELEMETRY_FREE, 1000), 250 * i);
 		rows += sums.total.begin_ns != begin_ns;
 		begin_ns = sums.total.begin_ns;
 	}
-	assert_in_range(rows, 370, 390);
-	assert_in_range(sums.ended.last_ns - sums.ended.begin_ns, 1300000 * MS, 1351000 * MS);
+	assert_in_range(rows, 510, 530);
+	const struct device_telemetry *last =
+		&sums.ended[(sums.nr_ended - 1) % TELEMETRY_SUMS_ENDED];
+	assert_in_range(last->last_ns - last->begin_ns, 1300000 * MS, 1351000 * MS);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
@@ -219,8 +249,9 @@ int main(void)
 		TEST(each_value_has_the_time_in_which_it_is_known),
 		TEST(counters_that_begin_anew_do_not_count),
 		TEST(a_refusal_is_said_and_leaves_the_sums),
-		TEST(a_row_ends_after_ten_seconds),
-		TEST(a_row_that_has_ended_is_told_before_the_next_one),
+		TEST(a_row_ends_after_a_second),
+		TEST(rows_that_have_ended_are_told_before_the_next_one),
+		TEST(as_many_rows_wait_as_have_room),
 		TEST(rows_are_as_long_as_a_64th_of_all_time),
 	};
 
