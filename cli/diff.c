@@ -113,6 +113,8 @@ static int parse(struct diff *diff, int argc, char **argv)
 		status = take_operands(diff, argc - optind, argv + optind, rank, against);
 	if (status != OPTION_LINE_GO)
 		return status;
+	if (diff->names.planes & 1u << REPORT_PLANE_ENERGY)
+		return option_line_refuse(table, "--planes energy: a difference is of time");
 	if (!format_given)
 		format = diff->is_of_ranks ? DIFF_FOLDED : DIFF_TABLE;
 	diff->request.format = formats[format];

@@ -94,6 +94,22 @@ static int set_memory_weight(struct report *report)
 				  "--memory weighs by bytes or count, not by time");
 }
 
+/* Energy is weighed by itself. Formats that show time alone have none. Returns as set_memory_weight(). */
+static int set_energy_weight(struct report *report)
+{
+	const enum report_format format = report->request.format;
+
+	if (!(report->names.planes & 1u << REPORT_PLANE_ENERGY))
+		return OPTION_LINE_GO;
+	if (format == REPORT_FOLDED && !report->given[REPORT_DETAIL_WEIGHT])
+		report->request.folded.weight = FOLDED_ENERGY;
+	if (format == REPORT_FOLDED || format == REPORT_TABLE || format == REPORT_JSON ||
+	    format == REPORT_CSV)
+		return OPTION_LINE_GO;
+	return option_line_refuse(&option_table_report,
+				  "--planes energy is folded, a table, json or csv");
+}
+
 /* Sets the format if none is given, and refuses impossible options of the subject. Returns as set_memory_weight(). */
 static int set_subject(struct report *report)
 {
@@ -258,6 +274,8 @@ static int parse(struct report *report, int argc, char **argv)
 	status = set_subject(report);
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
+	if (status == OPTION_LINE_GO)
+		status = set_energy_weight(report);
 	report->profile_path = argv[optind];
 	if (status == OPTION_LINE_GO && !report->profile_path)
 		status = take_newest(report);
@@ -318,7 +336,10 @@ static void say_empty_plane(enum report_plane plane, const struct report_tree *t
 {
 	const char *refusal = plane_refusal_of(tree, plane);
 
-	if (refusal)
+	if (plane == REPORT_PLANE_ENERGY)
+		log_notice("--planes energy: the profile has nothing of it: NVML told no energy of "
+			   "its GPUs (`flamegrid doctor`)");
+	else if (refusal)
 		log_notice("--planes %s: the profile has nothing of it: %s",
 			   report_plane_name(plane), refusal);
 	else
@@ -332,7 +353,7 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 {
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
 		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
-		    tree->plane_totals[plane].count == 0)
+		    tree->plane_totals[plane].count + tree->plane_totals[plane].mj == 0)
 			say_empty_plane((enum report_plane)plane, tree);
 }
 

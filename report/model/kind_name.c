@@ -23,6 +23,8 @@ static const char *const unified[] = {"unknown",        "migration HtoD", "migra
 				      "CPU page fault", "GPU page fault", "thrashing",
 				      "throttling",     "remote map",     "migration DtoD"};
 
+static const char *const energies[] = {"not explained"};
+
 #define DETAILS(table) (table), sizeof(table) / sizeof((table)[0])
 
 static const struct {
@@ -45,6 +47,7 @@ static const struct {
 	[REPORT_KIND_CALL] = {"GPU_Launch", "call", NULL, 0},
 	[REPORT_KIND_STALL] = {"stall", "stall", NULL, 0},
 	[REPORT_KIND_IDLE] = {"Idle", "idle", NULL, 0},
+	[REPORT_KIND_ENERGY] = {"Energy", "energy", DETAILS(energies)},
 };
 
 const char *kind_name_leaf(uint32_t kind)

@@ -10,23 +10,25 @@
 
 #include "report_behind.h"
 #include "report_completeness.h"
+#include "report_energy.h"
 #include "report_leaves.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
 #include "report_samples.h"
+#include "report_streams.h"
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
+#include "report/energy/energy_split.h"
 #include "report/frames/step_path.h"
 #include "report/profile/profile_ledger.h"
 #include "report/stalls/stall_split.h"
 
-#define STREAM_TEXT_SIZE 512u
-#define JOB_TEXT_MAX     256u
+#define JOB_TEXT_MAX 256u
 
 /* The tree that callers see, and its memory. */
 struct report {
@@ -40,6 +42,7 @@ struct report {
 	struct report_loss *losses;
 	struct report_notice *notices;
 	struct report_memory_row *memory;
+	struct report_energy_row *energy;
 	char *title, *verdict;
 };
 
@@ -54,6 +57,8 @@ struct builder {
 	struct step_paths *steps;   /* owns; NULL: they are not wanted */
 	enum report_memory memory;
 	uint64_t unmatched, damaged; /* records; histograms */
+	const struct energy *of_energy;
+	struct report_energy *energy; /* owns; NULL: it is not wanted */
 };
 
 void report_tree_destroy(struct report_tree *tree)
@@ -71,6 +76,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->losses);
 	free(report->notices);
 	free(report->memory);
+	free(report->energy);
 	free(report->title);
 	free(report->verdict);
 	free(report);
@@ -81,53 +87,12 @@ void report_tree_destroy(struct report_tree *tree)
 static int32_t gpu_of(const struct roster *roster, const struct roster_process *process,
 		      const struct fold_key *key)
 {
-	const struct roster_device *device =
-		roster_device(roster, key->kind == REPORT_KIND_IDLE
-					      ? key->device_id
-					      : roster_process_device(process, key->device_id));
+	const struct roster_device *device = roster_device(
+		roster, key->kind == REPORT_KIND_IDLE || key->kind == REPORT_KIND_ENERGY
+				? key->device_id
+				: roster_process_device(process, key->device_id));
 
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
-}
-
-/* Names a context "green context2 (16 SMs)"; 0: only its id is known. */
-static int name_context(struct builder *builder, const struct roster_process *process,
-			const struct fold_key *key, uint32_t *text)
-{
-	const struct message_context *context =
-		context_list_find(&process->contexts, key->context_id);
-	char whole[STREAM_TEXT_SIZE], share[32] = "";
-
-	*text = 0;
-	if (!context || !(context->flags & DEFINITION_CONTEXT_GREEN))
-		return 0;
-	if (context->nr_multiprocessors)
-		snprintf(share, sizeof(share), " (%" PRIu32 " SMs)", context->nr_multiprocessors);
-	snprintf(whole, sizeof(whole), "green context%" PRIu32 "%s", key->context_id, share);
-	return report_names_text(builder->report->names, whole, text);
-}
-
-/* Names a stream "stream13 \"prefetch\" (priority -1)"; 0: only its id is known. */
-static int name_stream(struct builder *builder, const struct roster_process *process,
-		       const struct fold_key *key, uint32_t *text)
-{
-	struct message_stream stream = {0};
-	char whole[STREAM_TEXT_SIZE], priority[32] = "";
-	uint32_t size = 0;
-	const char *name = "";
-
-	*text = 0;
-	if (roster_process_stream(process, key->context_id, key->stream_id, &stream))
-		name = catalog_string(builder->collection->catalog, stream.name, &size);
-	if ((stream.flags & DEFINITION_STREAM_PRIORITY) && stream.priority != 0)
-		snprintf(priority, sizeof(priority), " (priority %" PRId32 ")", stream.priority);
-	if (size == 0 && !*priority)
-		return 0;
-	if (size > STREAM_TEXT_SIZE / 2)
-		size = STREAM_TEXT_SIZE / 2;
-	snprintf(whole, sizeof(whole),
-		 size ? "stream%" PRIu32 " \"%.*s\"%s" : "stream%" PRIu32 "%.*s%s", key->stream_id,
-		 (int)size, name, priority);
-	return report_names_text(builder->report->names, whole, text);
 }
 
 static void add(uint64_t *sum, uint64_t more)
@@ -182,8 +147,9 @@ static bool is_held(const struct builder *builder, const struct fold_key *key)
 	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
 }
 
-/* node: the innermost frame of the path. */
-static int add_leaf_at(struct builder *builder, const struct fold_row *row, uint32_t node)
+/* node: the innermost frame of the path. energy: the leaf is a part of it; else NULL. */
+static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint32_t node,
+		       const struct energy_part *energy)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -199,7 +165,8 @@ static int add_leaf_at(struct builder *builder, const struct fold_row *row, uint
 	leaf.context_id = key->context_id;
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
-	leaf.kind = key->kind;
+	leaf.kind = energy ? REPORT_KIND_ENERGY : key->kind;
+	leaf.mj = energy ? energy->mj : 0;
 	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
@@ -208,15 +175,21 @@ static int add_leaf_at(struct builder *builder, const struct fold_row *row, uint
 						       &leaf.step)
 				   : 0;
 	if (!error && report_kind_has_stream(key->kind))
-		error = name_stream(builder, process, key, &leaf.stream);
+		error = report_streams_name(builder->report->names, builder->collection->catalog,
+					    process, key, &leaf.stream);
 	if (!error && report_kind_has_stream(key->kind))
-		error = name_context(builder, process, key, &leaf.context);
+		error = report_streams_context(builder->report->names, process, key, &leaf.context);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
 	leaf.count = row->count;
 	leaf.ns = row->ns;
 	leaf.bytes = row->bytes;
 	return error ? error : report_leaves_add(&builder->leaves, &leaf, row);
+}
+
+static int add_leaf_at(struct builder *builder, const struct fold_row *row, uint32_t node)
+{
+	return add_leaf_of(builder, row, node, NULL);
 }
 
 /* text: a frame between the path and the leaf; "": none. */
@@ -357,6 +330,37 @@ static int add_stalls(struct builder *builder)
 	return stall_split_each(builder->profile, find_launch, take_stall, builder);
 }
 
+/* ---- energy */
+
+static int take_energy(void *context, const struct energy_part *part)
+{
+	struct builder *builder = context;
+	struct report_plane_total *total = &builder->report->tree.plane_totals[REPORT_PLANE_ENERGY];
+	const struct fold_row row = report_energy_leaf(part);
+	uint32_t node = REPORT_NODE_ROOT;
+	int error = part->row ? report_paths_find(builder->paths, &row.key, &node) : 0;
+
+	add(&total->count, row.count);
+	add(&total->mj, part->mj);
+	report_energy_take(builder->energy, part);
+	return error ? error : add_leaf_of(builder, &row, node, part);
+}
+
+static int add_energy(struct builder *builder, const struct energy *energy)
+{
+	struct report *report = builder->report;
+
+	if (!energy || !(report->tree.planes & 1u << REPORT_PLANE_ENERGY))
+		return 0;
+	int error = report_energy_create(builder->profile, energy, report->names, &builder->energy);
+	if (!error)
+		error = energy_split_each(energy, builder->profile, take_energy, builder);
+	if (!error)
+		report->energy = report_energy_rows(builder->energy, &report->tree.nr_energy);
+	report->tree.energy = report->energy;
+	return error;
+}
+
 static int add_rows(struct builder *builder)
 {
 	int error = profile_each_total(builder->profile, take_row, builder);
@@ -369,6 +373,8 @@ static int add_rows(struct builder *builder)
 		error = report_samples_each(builder->profile, take_sample_row, builder);
 	if (!error)
 		error = add_stalls(builder);
+	if (!error)
+		error = add_energy(builder, builder->of_energy);
 	builder->report->leaves = builder->leaves.leaves;
 	builder->report->tree.nr_leaves = builder->leaves.nr_leaves;
 	builder->report->tree.leaves_given_up = builder->leaves.given_up;
@@ -546,6 +552,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	struct builder builder = {.report = report,
 				  .collection = profile->collection,
 				  .profile = profile,
+				  .of_energy = options ? options->energy : NULL,
 				  .memory = options ? options->memory : REPORT_MEMORY_NONE,
 				  .leaves = {.most = options ? options->leaves_most : 0,
 					     .kept = options ? options->leaves_kept : 0}};
@@ -574,6 +581,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
 	report_split_destroy(builder.split);
+	report_energy_destroy(builder.energy);
 	step_paths_destroy(builder.steps);
 	report_leaves_fini(&builder.leaves);
 	if (error) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock_evidence.h"
+#include "report/profile/clock_evidence.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"

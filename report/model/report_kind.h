@@ -28,6 +28,8 @@ enum report_kind {
 	REPORT_KIND_STALL = REPORT_KIND_HOST + HOST_SAMPLE_KERNEL,
 	/* The idle time of a GPU, which belongs to no stream. */
 	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
+	/* Leaves of energy: of GPU work, of none, and what neither explains. */
+	REPORT_KIND_ENERGY,
 	REPORT_KINDS,
 };
 
@@ -40,7 +42,7 @@ enum report_stall {
 
 static inline int report_kind_has_stream(uint32_t kind)
 {
-	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL;
+	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL || kind == REPORT_KIND_ENERGY;
 }
 
 static inline int report_kind_has_gpu(uint32_t kind)

@@ -73,6 +73,7 @@ static struct report_leaf *add(struct report_leaves *leaves, const struct report
 		found->count = ledger_add_saturating(found->count, leaf->count);
 		found->ns = ledger_add_saturating(found->ns, leaf->ns);
 		found->bytes = ledger_add_saturating(found->bytes, leaf->bytes);
+		found->mj = ledger_add_saturating(found->mj, leaf->mj);
 		return found;
 	}
 	if (array_reserve(&leaves->leaves, &leaves->room, leaves->nr_leaves + 1ull,

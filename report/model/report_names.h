@@ -47,8 +47,8 @@ int report_names_line(struct report_names *names, uint32_t frame_id, uint32_t *i
 /* Makes the leaf's name (kind_name.h): "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]",
  * "[GPU0_Sync]stream"; of memory "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host
  * threads "[CPU]", "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; within kernels "[stall]long scoreboard"; and
- * "[GPU0_Idle]" or, of a pause (idle_fold.h), "[GPU0_Idle]pause". gpu is the index, REPORT_GPU_NONE,
- * or REPORT_GPU_ANY ("[GPU_Kernel]gemm"). key->kind is an enum report_kind. */
+ * "[GPU0_Idle]" or, of a pause (idle_fold.h), "[GPU0_Idle]pause"; and "[GPU0_Energy]not explained". gpu is the index,
+ * REPORT_GPU_NONE, or REPORT_GPU_ANY ("[GPU_Kernel]gemm"). key->kind is an enum report_kind. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
 

@@ -17,7 +17,7 @@ static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_ALLOC] = REPORT_PLANE_MEMORY,    [RECORD_GPU_FREE] = REPORT_PLANE_MEMORY,
 	[REPORT_KIND_CPU] = REPORT_PLANE_CPU,        [REPORT_KIND_OFF_CPU] = REPORT_PLANE_OFF_CPU,
 	[REPORT_KIND_CALL] = REPORT_PLANE_CALLS,     [REPORT_KIND_IDLE] = REPORT_PLANE_IDLE,
-	[REPORT_KIND_STALL] = REPORT_PLANE_STALLS,
+	[REPORT_KIND_STALL] = REPORT_PLANE_STALLS,   [REPORT_KIND_ENERGY] = REPORT_PLANE_ENERGY,
 };
 
 static const struct {
@@ -34,6 +34,7 @@ static const struct {
 	[REPORT_PLANE_CALLS] = {"calls", "CUDA calls", "--host-calls on"},
 	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle", "--cpu-hz 99 --off-cpu 1ms"},
 	[REPORT_PLANE_STALLS] = {"stalls", "stalls in kernels", "--record stalls"},
+	[REPORT_PLANE_ENERGY] = {"energy", "energy of GPUs"},
 };
 
 enum report_plane report_plane_of(uint32_t kind)
@@ -93,8 +94,12 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 	if (report_planes_parse(value, set) < 0)
 		return error_text_set(error, -EINVAL,
 				      "--%s %s: must be all, or of gpu, sync, overhead, um, "
-				      "modules, cpu, offcpu, calls, idle, stalls",
+				      "modules, cpu, offcpu, calls, idle, stalls; or energy",
 				      name, value);
+	if (*set & 1u << REPORT_PLANE_ENERGY && report_planes_count(*set) > 1)
+		return error_text_set(error, -EINVAL,
+				      "--%s %s: energy is no time, so it stands by itself", name,
+				      value);
 	if (!(*set & 1u << REPORT_PLANE_MEMORY))
 		return 0;
 	return error_text_set(error, -EINVAL,

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "occupancy.h"
+#include "report/statistics/occupancy.h"
 
 #include "proto/kernel_config.h"
 #include "report/names/demangle.h"

@@ -195,6 +195,28 @@ static const char *idle_line(const struct report_tree *tree, char *line, size_t 
 	return line;
 }
 
+/* The parts of all GPUs. */
+static const char *energy_line(const struct report_tree *tree, char *line, size_t size)
+{
+	uint64_t parts[3] = {0};
+	char all[NUMBER_SIZE], idle[NUMBER_SIZE], work[NUMBER_SIZE], rest[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < tree->nr_energy; i++) {
+		const struct report_energy_row *row = &tree->energy[i];
+
+		parts[0] = ledger_add_saturating(parts[0], row->idle_mj);
+		parts[1] = ledger_add_saturating(parts[1], row->work_mj);
+		parts[2] = ledger_add_saturating(parts[2], row->rest_mj);
+	}
+	snprintf(line, size,
+		 "%s: %s by the boards' counters; %s without work, %s for work, %s not explained",
+		 report_plane_label(REPORT_PLANE_ENERGY),
+		 report_summary_energy(tree->plane_totals[REPORT_PLANE_ENERGY].mj, all),
+		 report_summary_energy(parts[0], idle), report_summary_energy(parts[1], work),
+		 report_summary_energy(parts[2], rest));
+	return line;
+}
+
 /* A plane's own total, shown or not: "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are any. */
 static const char *plane_line(const struct report_tree *tree, enum report_plane plane, char *line,
 			      size_t size)
@@ -204,6 +226,8 @@ static const char *plane_line(const struct report_tree *tree, enum report_plane 
 
 	if (plane == REPORT_PLANE_IDLE)
 		return idle_line(tree, line, size);
+	if (plane == REPORT_PLANE_ENERGY)
+		return energy_line(tree, line, size);
 	snprintf(line, size, "%s: %s %s %s", report_plane_label(plane),
 		 report_summary_count(total->count, count),
 		 plane == REPORT_PLANE_STALLS ? "samples of" : "in",
@@ -219,7 +243,8 @@ void report_summary_planes(FILE *out, const struct report_tree *tree, const char
 	char line[REPORT_SUMMARY_SIZE];
 
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
-		if (tree->plane_totals[plane].count && plane != REPORT_PLANE_MEMORY)
+		if ((tree->plane_totals[plane].count || tree->plane_totals[plane].mj) &&
+		    plane != REPORT_PLANE_MEMORY)
 			fprintf(out, "%s%s\n", prefix,
 				plane_line(tree, (enum report_plane)plane, line, sizeof(line)));
 }
@@ -265,6 +290,18 @@ void report_summary_notices(FILE *out, const struct report_tree *tree, const cha
 	if (tree->nr_notices > REPORT_SUMMARY_NOTICES)
 		fprintf(out, "%snote: %s more in the JSON report\n", prefix,
 			report_summary_count(tree->nr_notices - REPORT_SUMMARY_NOTICES, number));
+}
+
+const char *report_summary_energy(uint64_t mj, char *text)
+{
+	char joules[NUMBER_SIZE];
+
+	/* 2^64 mJ are 2 * 10^16 J, so nothing wraps. */
+	const uint64_t tenths = mj / 100 + (mj % 100 >= 50);
+
+	report_summary_count(tenths / 10, joules);
+	snprintf(text, NUMBER_SIZE, "%.26s.%u J", joules, (unsigned int)(tenths % 10));
+	return text;
 }
 
 const char *report_summary_bytes(uint64_t bytes, char *text)

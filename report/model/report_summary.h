@@ -65,6 +65,9 @@ const char *report_summary_space(const struct report_memory_row *row, char *text
 /* Writes "12.5 MiB" (B, KiB, MiB, GiB, … as fits). text: 32 bytes at least. Returns text. */
 const char *report_summary_bytes(uint64_t bytes, char *text);
 
+/* Writes "1,234.6 J". text: 32 bytes at least. Returns text. */
+const char *report_summary_energy(uint64_t mj, char *text);
+
 /* Returns whether there were capture windows: between them nothing was recorded, so nothing is known to be idle. */
 bool report_summary_has_windows(const struct report_tree *tree);
 

@@ -12,6 +12,7 @@
 #include "report_plane.h"
 
 #include "aggregator/core/duration_bins.h"
+#include "report/energy/energy.h"
 #include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
@@ -47,17 +48,19 @@ struct report_leaf {
 	uint32_t kind; /* enum report_kind */
 	bool is_pause; /* of idle time: it is in a pause (idle_fold.h) */
 	uint64_t count, ns, bytes;
+	uint64_t mj; /* energy, of REPORT_KIND_ENERGY alone */
 	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
 	bool has_durations;
 	struct duration_bins durations; /* the tree's */
 };
 
-/* Samples of a kernel without a record name no stream, and no context. */
+/* Samples of a kernel without a record name no stream, and no context; nor does energy that no work takes. */
 static inline bool report_leaf_has_stream(const struct report_leaf *leaf)
 {
 	return report_kind_has_stream(leaf->kind) &&
-	       (leaf->kind != REPORT_KIND_STALL || leaf->context_id);
+	       ((leaf->kind != REPORT_KIND_STALL && leaf->kind != REPORT_KIND_ENERGY) ||
+		leaf->context_id);
 }
 
 struct report_process {
@@ -81,6 +84,7 @@ struct report_loss {
 /* Exact sums of all records of a plane, shown or not. */
 struct report_plane_total {
 	uint64_t count, ns, bytes;
+	uint64_t mj; /* of REPORT_PLANE_ENERGY alone, if its leaves are here */
 };
 
 /* A line that processes reported: a fault, or a fact worth knowing. */
@@ -104,6 +108,31 @@ struct report_memory_row {
 	uint64_t peak_after_ns; /* since the process's first record on a GPU */
 	uint64_t unknown_frees; /* frees of memory whose allocation was not seen */
 	uint64_t left_out;      /* events left out; nonzero: the figures are not exact */
+};
+
+/* A kernel, or all work that is none of these kernels. */
+struct report_energy_kernel {
+	uint32_t name; /* index into strings; 0: all other work */
+	uint64_t ns, mj;
+	uint32_t mw;  /* what it adds to the power without work, as fitted; 0: not known */
+	double alone; /* the share of its time in intervals with hardly any other work, 0 to 1 */
+};
+
+/* The energy of a GPU (report/energy/energy_split.h). */
+struct report_energy_row {
+	uint32_t host; /* index into strings */
+	int32_t gpu;   /* REPORT_GPU_NONE */
+	uint64_t ns;   /* between readings of the board's counter */
+	uint64_t mj;   /* the counter's difference: the sum of the next three */
+	uint64_t idle_mj, work_mj, rest_mj;
+	uint64_t lost_ns;              /* time in which the counter was not known, or began anew */
+	uint32_t idle;                 /* enum energy_idle */
+	uint32_t idle_mw;              /* 0: not known */
+	uint32_t intervals;            /* with work, by which power was fitted; 0: it was not */
+	enum energy_unfitted unfitted; /* why it was not */
+	double residual; /* what the fit misses, as a share of these intervals' energy */
+	struct report_energy_kernel kernels[ENERGY_FIT_CLASSES]; /* by energy, the most first */
+	uint32_t nr_kernels;
 };
 
 /* The completeness of a profile (report_completeness.h). */
@@ -157,7 +186,10 @@ struct report_tree {
 	enum report_state state;
 	const char *verdict; /* one line about the state; "": it adds nothing to the losses */
 	const char *title;   /* job or command, for headings */
-	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
+	/* by host and GPU; empty: the counter is not known, or the plane is not wanted */
+	const struct report_energy_row *energy;
+	uint32_t nr_energy;
+	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };
 
 /* Fills chain with the nodes of a path, innermost first, and returns their number, at most REPORT_DEPTH_MAX. */

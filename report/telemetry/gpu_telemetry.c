@@ -62,15 +62,26 @@ void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 	gpu_telemetry_between(log, device, 0, UINT64_MAX, sums);
 }
 
+static void add_row(void *sums, const struct device_telemetry *row)
+{
+	gpu_telemetry_add(sums, row);
+}
+
 void gpu_telemetry_between(const struct placement_log *log, uint32_t device, uint64_t start_ns,
 			   uint64_t end_ns, struct device_telemetry *sums)
+{
+	*sums = (struct device_telemetry){.device_id = device};
+	gpu_telemetry_each(log, device, start_ns, end_ns, add_row, sums);
+}
+
+void gpu_telemetry_each(const struct placement_log *log, uint32_t device, uint64_t start_ns,
+			uint64_t end_ns, gpu_telemetry_take *take, void *context)
 {
 	const struct device_telemetry *life = NULL;
 	uint64_t until_ns = 0;
 	uint32_t count;
 	const struct device_telemetry *rows = placement_log_telemetry(log, &count);
 
-	*sums = (struct device_telemetry){.device_id = device};
 	for (uint32_t i = 0; i < count; i++) {
 		const struct device_telemetry *row = &rows[i];
 
@@ -81,13 +92,13 @@ void gpu_telemetry_between(const struct placement_log *log, uint32_t device, uin
 			life = row->observed_ns > life->observed_ns ? row : life;
 		} else {
 			if (life)
-				gpu_telemetry_add(sums, life);
+				take(context, life);
 			life = row;
 		}
 		until_ns = row->last_ns > until_ns ? row->last_ns : until_ns;
 	}
 	if (life)
-		gpu_telemetry_add(sums, life);
+		take(context, life);
 }
 
 /* Cycles by microseconds are MHz. */

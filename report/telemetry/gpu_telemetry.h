@@ -19,6 +19,11 @@ void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 void gpu_telemetry_between(const struct placement_log *log, uint32_t device, uint64_t start_ns,
 			   uint64_t end_ns, struct device_telemetry *sums);
 
+/* Gives the rows that are summed up to take(), in order of time. */
+typedef void gpu_telemetry_take(void *context, const struct device_telemetry *row);
+void gpu_telemetry_each(const struct placement_log *log, uint32_t device, uint64_t start_ns,
+			uint64_t end_ns, gpu_telemetry_take *take, void *context);
+
 /* Adds one GPU's or life's sums to others: times and amounts add up, extremes remain. */
 void gpu_telemetry_add(struct device_telemetry *sums, const struct device_telemetry *more);
 

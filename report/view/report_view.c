@@ -34,6 +34,18 @@ static int load(struct report_view *view, char **error)
 	return 0;
 }
 
+/* The store's single pieces of work tell what energy was used for, so it is read for its plane alone. */
+static int build_tree(struct report_view *view)
+{
+	struct report_options options = view->options ? *view->options : (struct report_options){0};
+	int error = 0;
+
+	if (options.planes & 1u << REPORT_PLANE_ENERGY && !view->energy.devices)
+		error = energy_init(&view->energy, view->profile, view->store_path);
+	options.energy = &view->energy;
+	return error ? error : report_tree_build(view->profile, &options, &view->tree);
+}
+
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error)
 {
@@ -53,7 +65,7 @@ int report_view_open(struct report_view *view, const char *store_path,
 		view->profile->written = true;
 		view->profile->abandoned = false;
 	}
-	result = report_tree_build(view->profile, options, &view->tree);
+	result = build_tree(view);
 	if (result == 0)
 		result = report_busy_create(view->profile, &view->busy);
 	if (result == 0)
@@ -118,8 +130,9 @@ int report_view_find(struct report_view *view, char **error)
 int report_view_rebuild(struct report_view *view, const struct report_options *options)
 {
 	report_tree_destroy(view->tree);
+	view->tree = NULL;
 	view->options = options;
-	return report_tree_build(view->profile, options, &view->tree);
+	return build_tree(view);
 }
 
 /* Only heads of blocks are read. */
@@ -165,6 +178,7 @@ void report_view_close(struct report_view *view)
 	report_ranks_destroy(view->ranks);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
+	energy_fini(&view->energy);
 	profile_destroy(view->profile);
 	whole_profile_close(&view->whole);
 	memset(view, 0, sizeof(*view));

@@ -34,9 +34,10 @@ static bool line_equals(const void *context, uint32_t id, const void *key)
 
 static uint64_t weight_of(const struct report_leaf *leaf, enum folded_weight weight)
 {
-	return weight == FOLDED_COUNT   ? leaf->count
-	       : weight == FOLDED_BYTES ? leaf->bytes
-					: leaf->ns;
+	return weight == FOLDED_COUNT    ? leaf->count
+	       : weight == FOLDED_BYTES  ? leaf->bytes
+	       : weight == FOLDED_ENERGY ? leaf->mj
+					 : leaf->ns;
 }
 
 /* CUPTI tells no duration of a page fault of the host, so its line has only a count. */

@@ -12,6 +12,7 @@ enum folded_weight {
 	FOLDED_TIME = 0,
 	FOLDED_COUNT = 1,
 	FOLDED_BYTES = 2,
+	FOLDED_ENERGY = 3, /* mJ, of the plane of energy alone */
 };
 
 enum folded_unit {

@@ -4,6 +4,7 @@
 
 #include "collectives_writer.h"
 #include "durations_writer.h"
+#include "energy_writer.h"
 #include "findings_writer.h"
 #include "json_text.h"
 #include "row_text.h"
@@ -120,6 +121,8 @@ static void write_planes(FILE *out, const struct report_tree *tree)
 		row_text_count(&row, "count", total->count);
 		row_text_count(&row, "ns", total->ns);
 		row_text_count(&row, "bytes", total->bytes);
+		if (plane == REPORT_PLANE_ENERGY)
+			row_text_count(&row, "energy_mj", total->mj);
 		row_text_flag(&row, "shown", tree->planes & 1u << plane);
 		fputc('}', out);
 		separator = ",\n{";
@@ -306,6 +309,8 @@ static void write_leaf(struct row_text *out, const void *row)
 	row_text_count(out, "count", leaf->count);
 	row_text_count(out, "ns", leaf->ns);
 	row_text_count(out, "bytes", leaf->bytes);
+	if (leaves->tree->planes & 1u << REPORT_PLANE_ENERGY)
+		row_text_count(out, "energy_mj", leaf->mj);
 	write_frames(out->out, leaves, leaf);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 	if (leaves->tree->steps)
@@ -363,6 +368,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	error = durations_writer_json(out, tree);
 	if (!error)
 		error = stall_writer_json(out, tree);
+	energy_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);

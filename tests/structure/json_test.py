@@ -7,10 +7,11 @@ import sys
 
 # Objects may lack these. docs/json.md says when.
 OPTIONAL = {
-    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels"},
+    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy"},
+    "plane": {"energy_mj"},
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},
-    "leaf": {"frame_ranks", "step_kind"},
+    "leaf": {"frame_ranks", "step_kind", "energy_mj"},
     "ranks_report": {"far_threads"},
 }
 

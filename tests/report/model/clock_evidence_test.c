@@ -1,4 +1,4 @@
-#include "report/model/clock_evidence.h"
+#include "report/profile/clock_evidence.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Our occupancy against the calculator that comes with CUDA, over many configurations. Compiled only where the toolkit
  * is. */
-#include "report/model/occupancy.h"
+#include "report/statistics/occupancy.h"
 
 #include <cuda_occupancy.h>
 #include <setjmp.h>

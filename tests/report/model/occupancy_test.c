@@ -1,5 +1,5 @@
 /* Against what NVIDIA's calculator says of these configurations. */
-#include "report/model/occupancy.h"
+#include "report/statistics/occupancy.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
+#include "proto/record.h"
 #include "report/model/kind_name.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_summary.h"
 #include "report/writers/table_writer.h"
-#include "proto/record.h"
 #include "report_fixture.h"
 
 static void a_list_of_planes_is_a_set(void **state)
@@ -52,6 +52,12 @@ static void an_option_that_names_memory_or_no_plane_is_refused(void **state)
 	assert_int_equal(report_planes_take(&planes, "planes", "gpu,memory", &error), -EINVAL);
 	assert_non_null(strstr(error, "--planes gpu,memory: memory has an option of its own"));
 	free(error);
+	error = NULL;
+	assert_int_equal(report_planes_take(&planes, "planes", "energy,gpu", &error), -EINVAL);
+	assert_non_null(strstr(error, "--planes energy,gpu: energy is no time"));
+	free(error);
+	assert_int_equal(report_planes_take(&planes, "planes", "energy", &error), 0);
+	assert_int_equal(planes, 1u << REPORT_PLANE_ENERGY);
 }
 
 static void every_plane_is_called_by_its_name(void **state)
@@ -67,12 +73,15 @@ static void every_plane_is_called_by_its_name(void **state)
 	}
 }
 
-static void every_plane_but_work_names_the_options_that_record_it(void **state)
+/* Energy is always recorded, too. */
+static void every_other_plane_names_the_options_that_record_it(void **state)
 {
 	(void)state;
 	assert_null(report_plane_options(REPORT_PLANE_GPU));
-	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
-		assert_int_equal(strncmp(report_plane_options((enum report_plane)plane), "--", 2), 0);
+	assert_null(report_plane_options(REPORT_PLANE_ENERGY));
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANE_ENERGY; plane++)
+		assert_int_equal(strncmp(report_plane_options((enum report_plane)plane), "--", 2),
+				 0);
 }
 
 static void only_work_is_gpu_time(void **state)
@@ -308,7 +317,7 @@ int main(void)
 		cmocka_unit_test(a_list_of_planes_is_a_set),
 		cmocka_unit_test(an_option_that_names_memory_or_no_plane_is_refused),
 		cmocka_unit_test(every_plane_is_called_by_its_name),
-		cmocka_unit_test(every_plane_but_work_names_the_options_that_record_it),
+		cmocka_unit_test(every_other_plane_names_the_options_that_record_it),
 		cmocka_unit_test(only_work_is_gpu_time),
 		cmocka_unit_test(kinds_of_kinds_have_names_and_unknown_ones_say_so),
 		TEST(a_report_is_of_gpu_work_unless_asked),

@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "clock_refine.h"
+
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/collective_match.h"
 #include "base/array.h"
-#include "report/profile/clock_refine.h"
 
 struct evidence {
 	const struct collective_log *log;
@@ -144,8 +145,7 @@ static int take_communicator(void *context, struct collective_match *match)
 				      (uint64_t)evidence->nr_parts + width,
 				      sizeof(*evidence->parts));
 		if (!error)
-			take_collective(evidence, match,
-					match->places + match->rows[i].entries);
+			take_collective(evidence, match, match->places + match->rows[i].entries);
 	}
 	collective_match_fini(match);
 	return error;
@@ -181,8 +181,7 @@ int clock_evidence_apply(const struct collective_log *log, const struct roster *
 			 const struct clock_map *map, struct clock_offset *offsets, uint32_t count,
 			 uint32_t *used)
 {
-	struct evidence evidence = {
-		.log = log, .roster = roster, .map = map, .offsets = offsets};
+	struct evidence evidence = {.log = log, .roster = roster, .map = map, .offsets = offsets};
 	uint32_t nr_calls;
 
 	evidence.calls = collective_log_calls(log, &nr_calls);

@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
+#include "clock_map.h"
+
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
-#include "report/profile/clock_map.h"
 
 /* The assumed error of a kernel's times on its host's CLOCK_MONOTONIC. CUPTI interpolates the GPU's clock to the
  * host's, and the guest measures how CUPTI's clock stands to CLOCK_MONOTONIC. Neither tells its error. */

@@ -1,0 +1,384 @@
+#include "energy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "energy_stretches.h"
+
+#include "aggregator/profile/kept_log.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_kept.h"
+#include "proto/ledger.h"
+#include "report/telemetry/gpu_telemetry.h"
+#include "timeline/log/event_reader.h"
+
+#define CLASS_OTHER 0u
+
+/* The timeline has all work if it lacks less than this part of it. */
+#define WHOLE_PART 100u
+
+/* The time of a kernel on a device. */
+struct kernel {
+	uint32_t device, name_id;
+	uint64_t ns;
+};
+
+struct kernels {
+	const struct profile *profile;
+	struct energy *energy;
+	struct fold_table *table; /* owns; keys have device and name */
+	uint32_t *device_of; /* owns; by process, from 1 on: 0: none yet; UINT32_MAX: several */
+};
+
+static bool is_work(uint32_t kind)
+{
+	return kind <= RECORD_GPU_GRAPH;
+}
+
+/* ---- devices */
+
+static bool has_device(const struct roster_process *process, uint32_t device)
+{
+	for (uint32_t i = 0; i < process->nr_devices; i++)
+		if (process->devices[i].device == device)
+			return true;
+	return false;
+}
+
+static uint32_t first_process(const struct roster *roster, uint32_t device)
+{
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++)
+		if (has_device(roster_process(roster, id), device))
+			return id;
+	return 0;
+}
+
+static int add_devices(struct energy *energy, const struct profile *profile)
+{
+	const uint32_t nr = roster_size(profile->collection->roster).devices;
+
+	energy->devices = calloc(nr + 1ul, sizeof(*energy->devices));
+	if (!energy->devices)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= nr; id++) {
+		struct energy_device *device = &energy->devices[energy->nr_devices];
+		struct device_telemetry sums;
+
+		gpu_telemetry_of(profile->collection->placements, id, &sums);
+		device->process = first_process(profile->collection->roster, id);
+		if (sums.energy_ns == 0 || device->process == 0)
+			continue;
+		device->device = id;
+		device->ns = sums.energy_ns;
+		device->mj = sums.energy_mj;
+		if (sums.observed_ns > sums.energy_ns)
+			device->lost_ns = sums.observed_ns - sums.energy_ns;
+		energy->nr_devices++;
+	}
+	return 0;
+}
+
+static struct energy_device *find_device(const struct energy *energy, uint32_t device)
+{
+	uint32_t low = 0, high = energy->nr_devices;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (energy->devices[middle].device < device)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < energy->nr_devices && energy->devices[low].device == device
+		       ? &energy->devices[low]
+		       : NULL;
+}
+
+struct energy_device *energy_find(const struct energy *energy, const struct profile *profile,
+				  const struct fold_key *key)
+{
+	const struct roster_process *process =
+		roster_process(profile->collection->roster, key->process_id);
+
+	return is_work(key->kind) && process
+		       ? find_device(energy, roster_process_device(process, key->device_id))
+		       : NULL;
+}
+
+uint32_t energy_class(const struct energy_device *device, const struct fold_key *key)
+{
+	for (uint32_t i = 1; i < ENERGY_FIT_CLASSES && key->kind == RECORD_GPU_KERNEL; i++)
+		if (key->name_id && device->names[i] == key->name_id)
+			return i;
+	return CLASS_OTHER;
+}
+
+/* ---- classes: the kernels that take the most time */
+
+static int take_total(void *context, const struct fold_row *row)
+{
+	struct kernels *kernels = context;
+	struct energy_device *device = energy_find(kernels->energy, kernels->profile, &row->key);
+	const struct fold_key key = {
+		.device_id = device ? device->device : 0,
+		.name_id = row->key.kind == RECORD_GPU_KERNEL ? row->key.name_id : 0};
+
+	if (row->key.process_id == 0 ||
+	    row->key.process_id > roster_size(kernels->profile->collection->roster).processes)
+		return -EPROTO;
+	if (!is_work(row->key.kind))
+		return 0;
+	/* A GPU whose counter is not known counts as one, too. */
+	uint32_t *of = &kernels->device_of[row->key.process_id];
+	const uint32_t id = roster_process_device(
+		roster_process(kernels->profile->collection->roster, row->key.process_id),
+		row->key.device_id);
+
+	*of = *of == 0 || *of == id ? id : UINT32_MAX;
+	if (!device)
+		return 0;
+	return fold_table_add(kernels->table, &key, row->count, row->ns, 0);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kernel *x = a, *y = b;
+	int order = (x->device > y->device) - (x->device < y->device);
+
+	if (!order)
+		order = (y->ns > x->ns) - (y->ns < x->ns);
+	return order ? order : (x->name_id > y->name_id) - (x->name_id < y->name_id);
+}
+
+static int choose_classes(struct kernels *kernels)
+{
+	uint32_t nr_rows, nr_classes = 1;
+	const struct fold_row *rows = fold_table_rows(kernels->table, &nr_rows);
+	struct kernel *list = calloc(nr_rows + 1ul, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_rows; i++)
+		list[i] = (struct kernel){rows[i].key.device_id, rows[i].key.name_id, rows[i].ns};
+	qsort(list, nr_rows, sizeof(*list), by_time);
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		struct energy_device *device = find_device(kernels->energy, list[i].device);
+		uint32_t class = CLASS_OTHER;
+
+		if (i == 0 || list[i].device != list[i - 1].device)
+			nr_classes = 1;
+		if (list[i].name_id && nr_classes < ENERGY_FIT_CLASSES)
+			class = nr_classes++;
+		device->names[class] = class ? list[i].name_id : 0;
+		device->work_ns[class] = ledger_add_saturating(device->work_ns[class], list[i].ns);
+	}
+	free(list);
+	return 0;
+}
+
+/* ---- what ran when: of the timeline */
+
+/* The timeline's work of a device. */
+struct logged {
+	struct energy_stretches stretches;
+	uint64_t first_ns; /* its first work */
+	uint64_t ns;       /* of all its work */
+};
+
+struct reading {
+	const struct kernels *kernels;
+	struct logged *logged; /* owns; by device of energy */
+};
+
+static int take_events(void *context, const struct message_events *events)
+{
+	const struct reading *reading = context;
+	const struct energy *energy = reading->kernels->energy;
+
+	for (uint32_t i = 0; i < events->nr_gpu; i++) {
+		const struct gpu_record *record = &events->gpu[i];
+		const struct fold_key key = {.process_id = events->process_id,
+					     .device_id = record->device_id,
+					     .name_id = record->name_id,
+					     .kind = record->kind};
+		const struct energy_device *device =
+			energy_find(energy, reading->kernels->profile, &key);
+
+		if (!device || record->end_ns < record->start_ns)
+			continue;
+		struct logged *logged = &reading->logged[device - energy->devices];
+		if (logged->ns == 0 || record->start_ns < logged->first_ns)
+			logged->first_ns = record->start_ns;
+		logged->ns = ledger_add_saturating(logged->ns, record->end_ns - record->start_ns);
+		energy_stretches_add(&logged->stretches, energy_class(device, &key),
+				     record->start_ns, record->end_ns, NULL);
+	}
+	return 0;
+}
+
+static uint64_t all_work_ns(const struct energy_device *device)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		ns = ledger_add_saturating(ns, device->work_ns[i]);
+	return ns;
+}
+
+/* Tells for each device whether the timeline has all its work, or all from a time on: it drops the oldest files. */
+static int read_timeline(struct reading *reading, const char *store_path, bool *has_all)
+{
+	const struct profile *profile = reading->kernels->profile;
+	const struct event_asks asks = {
+		.take = take_events,
+		.context = reading,
+		.profile = profile->has_timeline ? profile->timeline_id : NULL,
+	};
+	struct event_sums sums = {0};
+	const int error = event_reader_read(store_path, &asks, &sums);
+
+	*has_all = !error && !sums.damaged && !sums.lost_events && !sums.compressed;
+	return error == -ENOMEM ? error : 0;
+}
+
+/* ---- what ran when: of the store */
+
+static int add_sort(struct energy_stretches *stretches, const struct energy_device *device,
+		    struct database *database, const struct kept_log *kept, enum kept_sort sort,
+		    uint32_t process, uint32_t *nr)
+{
+	double *scales = malloc((stretches->count + 1ul) * sizeof(*scales));
+	struct host_sample *pieces = NULL;
+	uint32_t count = 0;
+	int error = scales ? store_kept_read(database, sort, process, &pieces, &count) : -ENOMEM;
+
+	if (!error && count)
+		energy_stretches_scale(stretches, kept_log_level(kept, sort, process), scales);
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const struct fold_key key = {.kind = kept_kind_work(pieces[i].kind),
+					     .name_id = pieces[i].name_id};
+		const uint64_t end_ns = pieces[i].time_ns, ns = pieces[i].duration_ns;
+
+		if (end_ns >= ns)
+			energy_stretches_add(stretches, energy_class(device, &key), end_ns - ns,
+					     end_ns, scales);
+	}
+	*nr += count;
+	free(scales);
+	free(pieces);
+	return error;
+}
+
+static int add_process(struct energy_stretches *stretches, struct energy_device *device,
+		       struct database *database, const struct kept_log *kept, uint32_t process)
+{
+	uint32_t nr = 0;
+	int error = add_sort(stretches, device, database, kept, KEPT_GPU, process, &nr);
+
+	if (!error)
+		error = add_sort(stretches, device, database, kept, KEPT_LONE, process, &nr);
+	if (!error && nr == 0)
+		device->unfitted = ENERGY_NO_PIECES;
+	return error;
+}
+
+static int add_kept(struct energy_stretches *stretches, struct energy_device *device,
+		    const struct kernels *kernels, struct database *database)
+{
+	const struct collection *collection = kernels->profile->collection;
+	const uint32_t nr = roster_size(collection->roster).processes;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= nr; id++)
+		if (kernels->device_of[id] == UINT32_MAX &&
+		    has_device(roster_process(collection->roster, id), device->device))
+			device->unfitted = ENERGY_SEVERAL_GPUS;
+	if (device->unfitted)
+		return 0;
+	energy_stretches_clear(stretches);
+	for (uint32_t id = 1; id <= nr && !error; id++)
+		if (kernels->device_of[id] == device->device)
+			error = add_process(stretches, device, database, collection->kept, id);
+	return error;
+}
+
+/* ---- all */
+
+static int fit_device(struct energy_device *device, struct logged *logged, bool has_all,
+		      const struct kernels *kernels, struct database *database)
+{
+	const uint64_t all_ns = all_work_ns(device);
+	int error = 0;
+
+	if (!has_all || logged->ns == 0)
+		error = add_kept(&logged->stretches, device, kernels, database);
+	else if (logged->ns < all_ns - all_ns / WHOLE_PART)
+		energy_stretches_begin(&logged->stretches, logged->first_ns);
+	if (error || device->unfitted)
+		return error;
+	error = energy_stretches_fit(&logged->stretches, &device->fit);
+	if (!error && device->fit.nr_intervals == 0)
+		device->unfitted = ENERGY_NO_INTERVAL;
+	return error;
+}
+
+static int fit_all(const struct kernels *kernels, const char *store_path)
+{
+	struct energy *energy = kernels->energy;
+	struct reading reading = {.kernels = kernels};
+	struct database *database;
+	bool has_all = false;
+	int error = database_open(store_path, true, &database, NULL);
+
+	reading.logged = calloc(energy->nr_devices, sizeof(*reading.logged));
+	if (!error && !reading.logged)
+		error = -ENOMEM;
+	for (uint32_t i = 0; i < energy->nr_devices && !error; i++)
+		error = energy_stretches_init(&reading.logged[i].stretches,
+					      kernels->profile->collection->placements,
+					      energy->devices[i].device);
+	if (!error)
+		error = read_timeline(&reading, store_path, &has_all);
+	for (uint32_t i = 0; i < energy->nr_devices && !error; i++)
+		error = fit_device(&energy->devices[i], &reading.logged[i], has_all, kernels,
+				   database);
+	for (uint32_t i = 0; reading.logged && i < energy->nr_devices; i++)
+		energy_stretches_fini(&reading.logged[i].stretches);
+	free(reading.logged);
+	database_close(database);
+	return error;
+}
+
+int energy_init(struct energy *energy, const struct profile *profile, const char *store_path)
+{
+	const uint32_t nr = roster_size(profile->collection->roster).processes;
+	struct kernels kernels = {.profile = profile, .energy = energy};
+
+	*energy = (struct energy){0};
+	int error = add_devices(energy, profile);
+	if (!error && energy->nr_devices) {
+		kernels.table = fold_table_create();
+		kernels.device_of = calloc(nr + 1ul, sizeof(*kernels.device_of));
+		error = kernels.table && kernels.device_of
+				? profile_each_total(profile, take_total, &kernels)
+				: -ENOMEM;
+		if (!error)
+			error = choose_classes(&kernels);
+		if (!error)
+			error = fit_all(&kernels, store_path);
+	}
+	fold_table_destroy(kernels.table);
+	free(kernels.device_of);
+	if (error)
+		energy_fini(energy);
+	return error;
+}
+
+void energy_fini(struct energy *energy)
+{
+	free(energy->devices);
+	*energy = (struct energy){0};
+}

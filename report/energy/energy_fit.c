@@ -1,0 +1,185 @@
+#include "energy_fit.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define MW_NS_PER_MJ 1e9
+#define IDLE_SHARE   0.01 /* less work than that is none */
+#define BUSY_RANGE   0.1  /* the shares of work have to differ by so much for a straight line */
+#define ALONE_SHARE  0.9
+#define PULL         1e-4 /* towards the power of all work, of a class's own weight */
+#define SWEEPS       400u
+
+/* The normal equations of all intervals with work: each weighs as much as its time. */
+struct equations {
+	double of[ENERGY_FIT_CLASSES][ENERGY_FIT_CLASSES], above[ENERGY_FIT_CLASSES];
+};
+
+static double work_ns(const struct energy_interval *interval)
+{
+	double ns = 0;
+
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		ns += (double)interval->class_ns[i];
+	return ns;
+}
+
+static int has_work(const struct energy_interval *interval)
+{
+	return work_ns(interval) > IDLE_SHARE * (double)interval->ns;
+}
+
+static uint32_t to_mw(double mw)
+{
+	return mw <= 0 ? 0 : mw >= UINT32_MAX ? UINT32_MAX : (uint32_t)llround(mw);
+}
+
+/* Power over the share of work, as a straight line: its begin is the power without work. */
+static void fit_idle(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+{
+	double weight = 0, x = 0, y = 0, xx = 0, xy = 0, least = INFINITY, most = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const double ns = (double)intervals[i].ns, share = work_ns(&intervals[i]) / ns;
+		const double energy = (double)intervals[i].mj * MW_NS_PER_MJ;
+
+		weight += ns;
+		x += share * ns;
+		y += energy;
+		xx += share * share * ns;
+		xy += share * energy;
+		least = share < least ? share : least;
+		most = share > most ? share : most;
+	}
+	if (nr < 3 || most - least < BUSY_RANGE)
+		return;
+	const double slope = (weight * xy - x * y) / (weight * xx - x * x);
+	const double begin = (y - slope * x) / weight;
+
+	/* Else work would save energy, or the line is none. */
+	if (slope <= 0 || begin <= 0)
+		return;
+	fit->idle = ENERGY_IDLE_FITTED;
+	fit->idle_mw = to_mw(begin);
+}
+
+static void find_idle(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+{
+	double ns = 0, mj = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (!has_work(&intervals[i])) {
+			ns += (double)intervals[i].ns;
+			mj += (double)intervals[i].mj;
+		}
+	if (ns > 0) {
+		fit->idle = ENERGY_IDLE_MEASURED;
+		fit->idle_mw = to_mw(mj * MW_NS_PER_MJ / ns);
+	} else {
+		fit_idle(intervals, nr, fit);
+	}
+}
+
+/* Returns the energy of an interval above what it takes without work, in mW times ns; it may be below 0. */
+static double above_idle(const struct energy_interval *interval, const struct energy_fit *fit)
+{
+	return (double)interval->mj * MW_NS_PER_MJ - (double)fit->idle_mw * (double)interval->ns;
+}
+
+static void find_work(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+{
+	double ns = 0, above = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!has_work(&intervals[i]))
+			continue;
+		ns += work_ns(&intervals[i]);
+		above += above_idle(&intervals[i], fit);
+		fit->nr_intervals++;
+	}
+	fit->work_mw = ns > 0 ? to_mw(above / ns) : 0;
+}
+
+static void make_equations(const struct energy_interval *intervals, uint32_t nr,
+			   const struct energy_fit *fit, struct equations *equations)
+{
+	*equations = (struct equations){0};
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct energy_interval *interval = &intervals[i];
+		const double ns = (double)interval->ns;
+
+		if (!has_work(interval))
+			continue;
+		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++) {
+			const double share = (double)interval->class_ns[j] / ns;
+
+			equations->above[j] += share * above_idle(interval, fit);
+			for (uint32_t k = 0; k < ENERGY_FIT_CLASSES; k++)
+				equations->of[j][k] += share * (double)interval->class_ns[k];
+		}
+	}
+}
+
+/* Least squares without negative powers, one class after the other, until nothing moves. */
+static void solve(const struct equations *equations, struct energy_fit *fit)
+{
+	const double common = fit->work_mw;
+	double mw[ENERGY_FIT_CLASSES], moved = 1;
+
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		mw[i] = common;
+	for (uint32_t sweep = 0; sweep < SWEEPS && moved > 0.01; sweep++) {
+		moved = 0;
+		for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+			const double own = equations->of[i][i];
+			double rest = equations->above[i] + PULL * own * common;
+
+			for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++)
+				rest -= j == i ? 0 : equations->of[i][j] * mw[j];
+			const double next = own > 0 ? fmax(rest / (own * (1 + PULL)), 0) : common;
+
+			moved = fmax(moved, fabs(next - mw[i]));
+			mw[i] = next;
+		}
+	}
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		fit->class_mw[i] = to_mw(mw[i]);
+}
+
+static void judge(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+{
+	double sums[ENERGY_FIT_CLASSES] = {0}, missed = 0, energy = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct energy_interval *interval = &intervals[i];
+		const double all_ns = work_ns(interval);
+		double told = 0;
+
+		if (!has_work(interval))
+			continue;
+		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++) {
+			const double ns = (double)interval->class_ns[j];
+
+			told += ns * (double)fit->class_mw[j];
+			sums[j] += ns;
+			fit->alone[j] += ns >= ALONE_SHARE * all_ns ? ns : 0;
+		}
+		missed += fabs(above_idle(interval, fit) - told);
+		energy += (double)interval->mj * MW_NS_PER_MJ;
+	}
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		fit->alone[i] = sums[i] > 0 ? fit->alone[i] / sums[i] : 0;
+	fit->residual = energy > 0 ? fmin(missed / energy, 1) : 0;
+}
+
+void energy_fit_make(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+{
+	struct equations equations;
+
+	*fit = (struct energy_fit){.idle = ENERGY_IDLE_UNKNOWN};
+	find_idle(intervals, nr, fit);
+	find_work(intervals, nr, fit);
+	make_equations(intervals, nr, fit, &equations);
+	solve(&equations, fit);
+	judge(intervals, nr, fit);
+}

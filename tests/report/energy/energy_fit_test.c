@@ -1,0 +1,149 @@
+/* What a fit of power tells of intervals whose truth is known. */
+#include "report/energy/energy_fit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define S     1000000000ull
+#define MAX   200u
+#define MW_NS 1000000000ull /* in a mJ */
+
+static struct energy_interval intervals[MAX];
+static uint32_t nr;
+static struct energy_fit fit;
+
+static int set_up(void **state)
+{
+	(void)state;
+	nr = 0;
+	memset(intervals, 0, sizeof(intervals));
+	return 0;
+}
+
+/* A second in which classes 1 and 2 run for parts of it, in thousandths. */
+static void add(uint32_t one, uint32_t two, uint32_t idle_mw, uint32_t one_mw, uint32_t two_mw)
+{
+	struct energy_interval *interval = &intervals[nr++];
+
+	interval->ns = S;
+	interval->class_ns[1] = S / 1000 * one;
+	interval->class_ns[2] = S / 1000 * two;
+	interval->mj = (idle_mw * interval->ns + one_mw * interval->class_ns[1] +
+			two_mw * interval->class_ns[2]) /
+		       MW_NS;
+}
+
+static void idle_power_is_measured_where_nothing_ran(void **state)
+{
+	(void)state;
+	add(0, 0, 70000, 0, 0);
+	add(1000, 0, 70000, 500000, 200000);
+	add(0, 1000, 70000, 500000, 200000);
+	energy_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, ENERGY_IDLE_MEASURED);
+	assert_int_equal(fit.idle_mw, 70000);
+	assert_int_equal(fit.nr_intervals, 2);
+	assert_in_range(fit.class_mw[1], 499900, 500000);
+	assert_in_range(fit.class_mw[2], 200000, 200100);
+	assert_true(fit.alone[1] == 1 && fit.alone[2] == 1);
+	assert_true(fit.residual < 0.001);
+}
+
+/* Without an interval of no work a straight line tells it, if work alone makes the difference. */
+static void idle_power_is_fitted_where_work_was_more_and_less(void **state)
+{
+	(void)state;
+	for (uint32_t part = 100; part <= 900; part += 100)
+		add(part, 0, 70000, 500000, 0);
+	energy_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, ENERGY_IDLE_FITTED);
+	assert_in_range(fit.idle_mw, 69990, 70010);
+	assert_in_range(fit.class_mw[1], 499900, 500100);
+}
+
+static void idle_power_of_a_gpu_that_was_always_busy_is_not_known(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++)
+		add(500, 450, 70000, 500000, 200000);
+	energy_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, ENERGY_IDLE_UNKNOWN);
+	assert_int_equal(fit.idle_mw, 0);
+	/* Nothing tells the two apart: 410 W of 0.95 s each. */
+	assert_in_range(fit.class_mw[1], 431570, 431590);
+	assert_in_range(fit.class_mw[2], 431570, 431590);
+	assert_true(fit.alone[1] == 0 && fit.alone[2] == 0);
+	assert_true(fit.residual < 0.001);
+}
+
+static void nothing_is_fitted_without_work(void **state)
+{
+	(void)state;
+	energy_fit_make(intervals, 0, &fit);
+	assert_int_equal(fit.nr_intervals + fit.work_mw + fit.idle_mw, 0);
+	add(0, 0, 70000, 0, 0);
+	energy_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.nr_intervals + fit.work_mw, 0);
+	assert_int_equal(fit.idle_mw, 70000);
+}
+
+/* More work and less energy is no line, and power is not below 0. */
+static void no_power_is_below_zero(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++) {
+		add(900, 0, 70000, 100000, 0);
+		add(100, 0, 300000, 0, 0);
+		add(900, 100, 0, 10000, 0);
+	}
+	energy_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, ENERGY_IDLE_UNKNOWN);
+	assert_int_equal(fit.class_mw[2], 0);
+	assert_true(fit.residual > 0.1 && fit.residual <= 1);
+}
+
+static void random_mixes_tell_each_class(void **state)
+{
+	uint32_t truth[ENERGY_FIT_CLASSES];
+	uint64_t seed = 7;
+
+	(void)state;
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		truth[i] = 100000 + i * 30000;
+	for (nr = 1; nr < MAX; nr++) {
+		uint64_t energy = 80000 * S;
+
+		intervals[nr].ns = S;
+		for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			intervals[nr].class_ns[i] = (seed >> 33) % (S / 8);
+			energy += truth[i] * intervals[nr].class_ns[i];
+		}
+		intervals[nr].mj = energy / MW_NS;
+	}
+	intervals[0] = (struct energy_interval){.ns = S, .mj = 80000};
+	energy_fit_make(intervals, nr, &fit);
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		assert_in_range(fit.class_mw[i], truth[i] - 2000, truth[i] + 2000);
+	assert_true(fit.residual < 0.001);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+	const struct CMUnitTest tests[] = {
+		TEST(idle_power_is_measured_where_nothing_ran),
+		TEST(idle_power_is_fitted_where_work_was_more_and_less),
+		TEST(idle_power_of_a_gpu_that_was_always_busy_is_not_known),
+		TEST(nothing_is_fitted_without_work),
+		TEST(no_power_is_below_zero),
+		TEST(random_mixes_tell_each_class),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
