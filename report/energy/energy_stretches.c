@@ -18,6 +18,7 @@
 
 struct maker {
 	struct energy_stretches *stretches;
+	uint64_t ns; /* of all stretches */
 	int error;
 };
 
@@ -29,8 +30,10 @@ static void take_row(void *context, const struct device_telemetry *row)
 	const uint64_t apart = ns > row->energy_ns ? ns - row->energy_ns : row->energy_ns - ns;
 
 	if (row->energy_ns == 0 || apart > ns / ROW_PART || maker->error ||
-	    stretches->count == ENERGY_STRETCHES_MAX)
+	    stretches->count == ENERGY_STRETCHES_MAX ||
+	    row->energy_ns > ENERGY_STRETCHES_NS - maker->ns || row->energy_ns > row->last_ns)
 		return;
+	maker->ns += row->energy_ns;
 	maker->error = array_reserve(&stretches->list, &stretches->room, stretches->count + 1ull,
 				     sizeof(*stretches->list));
 	if (!maker->error)

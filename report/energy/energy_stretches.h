@@ -9,7 +9,9 @@
 
 #include "aggregator/profile/placement_log.h"
 
-#define ENERGY_STRETCHES_MAX 65536u /* of one GPU; of more, the later ones are not used */
+/* Of one GPU: stretches, and their time together, 115 days. Of more, the later ones are not used. */
+#define ENERGY_STRETCHES_MAX 65536u
+#define ENERGY_STRETCHES_NS  10000000000000000ull
 
 /* A row of telemetry. */
 struct energy_stretch {

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "tests/support/fake_cuda/sim/sim_power.h"
 
 #define FIELD_SPEED_COMMON 90u
 #define FIELD_SPEED        164u
@@ -38,6 +41,7 @@ struct nvml_field {
 struct nvml_device {
 	struct fake_nvml_gpu gpu;
 	uint32_t nr_reasons, nr_energy, nr_ecc; /* calls */
+	unsigned long long first_ns;            /* CLOCK_REALTIME of the first reading of energy */
 };
 
 struct fake_nvml fake_nvml;
@@ -95,6 +99,8 @@ static const struct {
 	{"then", offsetof(struct fake_nvml_gpu, then)},
 	{"power", offsetof(struct fake_nvml_gpu, power_mw)},
 	{"energy", offsetof(struct fake_nvml_gpu, energy_mj)},
+	{"idle", offsetof(struct fake_nvml_gpu, idle_mw)},
+	{"resets", offsetof(struct fake_nvml_gpu, resets)},
 	{"celsius", offsetof(struct fake_nvml_gpu, celsius)},
 	{"ecc", offsetof(struct fake_nvml_gpu, ecc)},
 	{"result", offsetof(struct fake_nvml_gpu, result)},
@@ -292,10 +298,47 @@ int nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned int *mw)
 	return answer(device);
 }
 
+static unsigned long long real_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+/* Returns what the device took by now, in mJ. The file is small, so it is read each time. */
+static unsigned long long energy_taken(struct nvml_device *device)
+{
+	const unsigned long long now_ns = real_now_ns();
+	struct sim_power_record record;
+	FILE *file = fopen(getenv("FAKE_CUDA_POWER"), "re");
+	unsigned __int128 mw_ns;
+
+	if (!device->first_ns)
+		device->first_ns = now_ns;
+	mw_ns = (unsigned __int128)(now_ns - device->first_ns) * device->gpu.idle_mw;
+	while (file && fread(&record, sizeof(record), 1, file) == 1)
+		if (record.pci_bus == (uint32_t)(device - devices) && record.start_ns < now_ns)
+			mw_ns += (unsigned __int128)((record.end_ns < now_ns ? record.end_ns
+									     : now_ns) -
+						     record.start_ns) *
+				 record.mw;
+	if (file)
+		fclose(file);
+	return (unsigned long long)(mw_ns / 1000000000u);
+}
+
 int nvmlDeviceGetTotalEnergyConsumption(struct nvml_device *device, unsigned long long *mj)
 {
 	log_reading(device);
-	*mj = ENERGY_FIRST + (unsigned long long)device->nr_energy++ * device->gpu.energy_mj;
+	const uint32_t nr = device->nr_energy++;
+
+	if (getenv("FAKE_CUDA_POWER"))
+		*mj = ENERGY_FIRST + energy_taken(device);
+	else
+		*mj = ENERGY_FIRST +
+		      (unsigned long long)(device->gpu.resets ? nr % device->gpu.resets : nr) *
+			      device->gpu.energy_mj;
 	return answer(device);
 }
 

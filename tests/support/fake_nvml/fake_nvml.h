@@ -4,7 +4,9 @@
  *
  * The variable FAKE_NVML changes telemetry by PCI bus: "17:sm=1410,reasons=4 *:sm=1980,result=3". The first entry that
  * fits a bus counts; its names are those of the fields of struct fake_nvml_gpu, without units. The variable
- * FAKE_NVML_LOG names a file that gets a line with the bus for each reading. */
+ * FAKE_NVML_LOG names a file that gets a line with the bus for each reading. With the variable FAKE_CUDA_POWER, the file
+ * that a fake CUDA writes (sim_power.h), the counter of energy is what the GPU took: the power "idle" since the first
+ * reading, and that of each operation. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 
@@ -19,6 +21,8 @@ struct fake_nvml_gpu {
 	uint32_t reasons, then; /* bits of clock events: of each first and each second reading */
 	uint32_t power_mw;
 	uint32_t energy_mj; /* each call of the counter adds this */
+	uint32_t idle_mw;   /* with FAKE_CUDA_POWER: the power without work */
+	uint32_t resets;    /* not 0: the counter begins anew with each reading of this number */
 	uint32_t celsius;
 	uint32_t ecc;    /* each call of the counter of corrected errors adds this */
 	uint32_t result; /* of all these calls */

@@ -10,6 +10,7 @@
 #include "sim_device.h"
 #include "sim_host.h"
 #include "sim_kernel.h"
+#include "sim_power.h"
 
 #define STREAM_MAGIC                     0x73696d7374726561ull
 #define EVENT_MAGIC                      0x73696d6576656e74ull
@@ -199,6 +200,7 @@ static void count_run(struct sim_stream *stream, struct sim_operation *operation
 	struct sim_truth_row *row = operation->row;
 
 	operation->end_ns = end_ns;
+	sim_power_add(stream->context->device->pci_bus, operation);
 	stream->ready_ns = end_ns;
 	stream->queue_ns[stream->nr_operations++ % SIM_QUEUE_DEPTH] = end_ns;
 	atomic_fetch_add_explicit(&row->ran_ns, end_ns - operation->start_ns, memory_order_relaxed);

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Energy of GPUs by the stacks whose work took it. A fake NVML tells what a fake CUDA's kernels take: all parts sum to the counter's difference, in one
+# place, merged, and folded on nodes, and each kernel has its own power.
+. "$(dirname "$0")/../support/harness.sh"
+fake_power=$BUILD/tests/fake_power
+library=$BUILD/lib/fake-nvml:$LD_LIBRARY_PATH
+list=$(devices 1)
+export FAKE_CUDA_DEVICES=1 XDG_RUNTIME_DIR=$scratch/runtime FAKE_CUDA_POWER=$scratch/power FAKE_NVML_LOG=$scratch/log
+export FAKE_CUDA_POWER_MW=hot=300000,cold=100000 FAKE_NVML='*:idle=70000'
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+
+run() { # NAME COMMAND...: a run of it
+	local name=$1
+	shift
+	LD_LIBRARY_PATH=$library timeout 120 "$flamegrid" run --devices "$list" "${options[@]}" -o "$scratch/$name" -- "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+	same "$name: status" $? 0
+}
+options=()
+counted() { sql "$scratch/$1" 'select coalesce(sum(energy_mj), 0) from device_telemetry'; }
+folded() { "$flamegrid" report "$scratch/$1" --planes energy -f folded 2>"$scratch/$1.notice" | awk '{ sum += $NF } END { printf "%.0f\n", sum }'; }
+exact() { # NAME: the stacks sum to the counter's difference
+	check "$1: there is energy" [ "$(counted "$1")" -gt 0 ]
+	same "$1: all stacks sum to the counter" "$(folded "$1")" "$(counted "$1")"
+}
+# powers NAME: of each kernel and of none, whether they are as FAKE_CUDA_POWER_MW and FAKE_NVML say, and how sure that is. A busy machine reads the
+# counter a little before or after the time that it notes.
+powers() {
+	valid_report "$scratch/$1" --planes energy
+	same "$1: powers" "$(python3 -c 'import json, sys
+profile = json.load(open(sys.argv[1]))
+row, = profile["energy"]
+power = {kernel["kernel"]: kernel["added_mw"] for kernel in row["kernels"]}
+def near(value, truth): return abs(value - truth) < 0.2 * truth
+print(row["idle"], near(row["idle_mw"], 70000), near(power["hot"], 300000), near(power["cold"], 100000), row["error"] < 0.1, row["unfitted"],
+    row["idle_mj"] + row["work_mj"] + row["rest_mj"] == row["energy_mj"] == sum(leaf["energy_mj"] for leaf in profile["leaves"]))' "$scratch/valid.json")" \
+		"measured True True True True none True"
+}
+
+# ---- one GPU, two kernels, and a pause that shows what the GPU takes without work
+run one "$fake_power" hot:6 idle:10 cold:6 hot:6
+exact one
+powers one
+"$flamegrid" report "$scratch/one" --planes energy -f folded 2>/dev/null >"$scratch/folded"
+contains "one: what the GPU takes without work" "$scratch/folded" "[GPU0_Idle] "
+contains "one: a kernel under its stack" "$scratch/folded" ";cudaLaunchKernel;[GPU0_Kernel]hot "
+"$flamegrid" report "$scratch/one" --planes energy -f table 2>&1 | tr -s ' ' >"$scratch/table"
+contains "one: the table" "$scratch/table" " W measured "
+contains "one: the closing line" "$scratch/table" "energy of GPUs: "
+same "one: CSV" "$("$flamegrid" report "$scratch/one" --planes energy -f csv 2>/dev/null | python3 -c 'import csv, sys
+print(sum(int(row["energy_mj"]) for row in csv.DictReader(sys.stdin)))')" "$(counted one)"
+same "one: other planes have none" "$("$flamegrid" report "$scratch/one" --planes all -f csv 2>/dev/null | grep -c energy)" 0
+
+# ---- from the timeline, which has each piece of work
+options=(--timeline all)
+run timeline "$fake_power" hot:6 idle:10 cold:6 hot:6
+options=()
+exact timeline
+powers timeline
+
+# ---- two processes share a GPU and its counter
+run two sh -c "'$fake_power' hot:4 idle:4 & '$fake_power' cold:6 & wait"
+exact two
+
+# ---- merged: two times add up, and a copy counts once
+"$flamegrid" merge -o "$scratch/merged" "$scratch/one" "$scratch/two" "$scratch/one" 2>/dev/null
+exact merged
+same "merged: the sum of both" "$(counted merged)" $(($(counted one) + $(counted two)))
+
+# ---- nodes fold their own profiles
+options=(--aggregate node --node-name node0)
+run node "$fake_power" hot:4 cold:4
+options=()
+await_keepers
+exact node
+
+# ---- a counter that begins anew is told, and takes nothing away
+unset FAKE_CUDA_POWER
+FAKE_NVML='*:resets=3' run resets "$fake_power" hot:10
+exact resets
+check "resets: the time is told" [ "$("$flamegrid" report "$scratch/resets" --planes energy -f json 2>/dev/null | python3 -c 'import json, sys
+print(json.load(sys.stdin)["energy"][0]["lost_ns"])')" -gt 0 ]
+"$flamegrid" report "$scratch/resets" --planes energy -f table >"$scratch/table" 2>&1
+contains "resets: the table says so" "$scratch/table" "its counter was not known, or began anew, for "
+
+# ---- without a counter one line says so
+FAKE_NVML='*:result=3' run refused "$fake_power" hot:2
+same "refused: nothing is claimed" "$(folded refused)" 0
+contains "refused: a line says so" "$scratch/refused.notice" "--planes energy: the profile has nothing of it: NVML told no energy of its GPUs"
+check "refused: the rest is there" [ "$("$flamegrid" report "$scratch/refused" -f folded 2>/dev/null | grep -c hot)" -gt 0 ]
+
+# ---- what has no energy says so
+"$flamegrid" report "$scratch/one" --planes energy -f html -o "$scratch/page" 2>"$scratch/usage"
+same "html: status" $? 2
+contains "html: is refused" "$scratch/usage" "--planes energy is folded, a table, json or csv"
+"$flamegrid" report "$scratch/one" --planes energy,gpu 2>"$scratch/usage"
+same "with others: status" $? 2
+contains "with others: is refused" "$scratch/usage" "energy is no time, so it stands by itself"
+"$flamegrid" diff "$scratch/one" "$scratch/two" --planes energy 2>"$scratch/usage"
+same "diff: status" $? 2
+contains "diff: is refused" "$scratch/usage" "--planes energy: a difference is of time"
