@@ -354,22 +354,24 @@ static void ask_nvml(struct diagnosis *diagnosis)
 		[TELEMETRY_FAILED] = "look what nvidia-smi says",
 	};
 	struct device_list devices = {0};
+	char energy[NVML_ANSWER_ENERGY_SIZE];
 	uint32_t refusal;
 
 	if (device_topology_read(&devices))
 		device_list_fini(&devices);
-	refusal = nvml_answer(&devices);
+	refusal = nvml_answer(&devices, energy);
 	device_list_fini(&devices);
 	if (refusal == TELEMETRY_ANSWERS) {
 		find(diagnosis, "NVML", DIAGNOSIS_GOOD,
 		     "answers: clocks, what holds them down, power and energy of GPUs are "
-		     "recorded");
+		     "recorded%s",
+		     energy);
 		return;
 	}
 	struct diagnosis_finding *finding =
 		find(diagnosis, "NVML", DIAGNOSIS_NOTE,
-		     "%s: clocks, power or energy of GPUs are not recorded",
-		     gpu_telemetry_refusal_words(refusal));
+		     "%s: clocks, power or energy of GPUs are not recorded%s",
+		     gpu_telemetry_refusal_words(refusal), energy);
 	if (remedies[refusal])
 		remedy(finding, "%s", remedies[refusal]);
 }
