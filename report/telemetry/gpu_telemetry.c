@@ -74,11 +74,17 @@ void gpu_telemetry_between(const struct placement_log *log, uint32_t device, uin
 	gpu_telemetry_each(log, device, start_ns, end_ns, add_row, sums);
 }
 
+/* Rows of one agent follow each other. Another agent's row takes the place of one only if it saw much more: rows of
+ * both are about as long, mostly, and each would take the place of the one before it. */
+static bool saw_much_more(const struct device_telemetry *row, const struct device_telemetry *than)
+{
+	return row->observed_ns / 2 > than->observed_ns;
+}
+
 void gpu_telemetry_each(const struct placement_log *log, uint32_t device, uint64_t start_ns,
 			uint64_t end_ns, gpu_telemetry_take *take, void *context)
 {
 	const struct device_telemetry *life = NULL;
-	uint64_t until_ns = 0;
 	uint32_t count;
 	const struct device_telemetry *rows = placement_log_telemetry(log, &count);
 
@@ -88,14 +94,13 @@ void gpu_telemetry_each(const struct placement_log *log, uint32_t device, uint64
 		if (row->device_id != device || !is_possible(row) || row->begin_ns >= end_ns ||
 		    row->last_ns < start_ns)
 			continue;
-		if (life && row->begin_ns < until_ns) {
-			life = row->observed_ns > life->observed_ns ? row : life;
-		} else {
-			if (life)
-				take(context, life);
-			life = row;
+		if (life && row->begin_ns < life->last_ns) {
+			life = saw_much_more(row, life) ? row : life;
+			continue;
 		}
-		until_ns = row->last_ns > until_ns ? row->last_ns : until_ns;
+		if (life)
+			take(context, life);
+		life = row;
 	}
 	if (life)
 		take(context, life);

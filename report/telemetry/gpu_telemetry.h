@@ -9,9 +9,9 @@
 #include "aggregator/profile/placement_log.h"
 #include "proto/device_telemetry.h"
 
-/* Sums up the rows of the store's device. Where two agents watched it at the same time, the one that saw more counts.
- * A row that cannot be, as of a damaged profile, is left out. Without rows all is zero. The rows are sorted by device
- * and begin_ns. */
+/* Sums up the rows of the store's device. Where two agents watched it at the same time, the rows of one count: those of
+ * the first, or a row that saw more than twice as much. A row that cannot be, as of a damaged profile, is left out.
+ * Without rows all is zero. The rows are sorted by device and begin_ns. */
 void gpu_telemetry_of(const struct placement_log *log, uint32_t device,
 		      struct device_telemetry *sums);
 

@@ -106,6 +106,22 @@ static void of_a_part_of_the_time_its_rows_count(void **state)
 	assert_int_equal(sums.observed_ns, 0);
 }
 
+/* Each row overlaps two of the other agent. */
+static void of_two_agents_all_the_time_one_counts_all_the_time(void **state)
+{
+	struct device_telemetry sums;
+
+	(void)state;
+	for (uint64_t i = 0; i < 50; i++) {
+		add(1, 100 + 10 * i, 110 + 10 * i, 100, 1980);
+		add(1, 105 + 10 * i, 115 + 10 * i, 101 + i, 1410);
+	}
+	gpu_telemetry_of(rows, 1, &sums);
+	assert_int_equal(sums.readings, 100);
+	assert_int_equal(sums.energy_mj, 5000);
+	assert_int_equal(sums.last_ns, 600);
+}
+
 static void of_two_agents_at_the_same_time_one_counts(void **state)
 {
 	struct device_telemetry sums;
@@ -113,7 +129,7 @@ static void of_two_agents_at_the_same_time_one_counts(void **state)
 	(void)state;
 	add(1, 10, 50, 100, 1980);
 	add(1, 20, 40, 300, 1500);
-	add(1, 45, 60, 50, 1410);
+	add(1, 39, 60, 500, 1410);
 	add(1, 60, 70, 9, 1000);
 	gpu_telemetry_of(rows, 1, &sums);
 	assert_int_equal(sums.energy_mj, 309);
@@ -163,6 +179,7 @@ int main(void)
 		TEST(a_row_that_cannot_be_is_left_out),
 		TEST(lives_of_agents_add_up),
 		TEST(of_a_part_of_the_time_its_rows_count),
+		TEST(of_two_agents_all_the_time_one_counts_all_the_time),
 		TEST(of_two_agents_at_the_same_time_one_counts),
 		TEST(what_held_the_clocks_is_named_by_the_longest_time),
 		TEST(each_reason_and_refusal_has_words),
