@@ -266,6 +266,8 @@ static int add_sort(struct energy_stretches *stretches, const struct energy_devi
 			energy_stretches_add(stretches, energy_class(device, &key), end_ns - ns,
 					     end_ns, scales);
 	}
+	if (!error && count)
+		energy_stretches_settle(stretches, scales);
 	*nr += count;
 	free(scales);
 	free(pieces);
@@ -313,6 +315,7 @@ static int fit_device(struct energy_device *device, struct logged *logged, bool 
 	const uint64_t all_ns = all_work_ns(device);
 	int error = 0;
 
+	energy_stretches_settle(&logged->stretches, NULL);
 	if (!has_all || logged->ns == 0)
 		error = add_kept(&logged->stretches, device, kernels, database);
 	else if (logged->ns < all_ns - all_ns / WHOLE_PART)

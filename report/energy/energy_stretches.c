@@ -16,6 +16,9 @@
 /* Windows tell of a stretch if they are an eighth of it. */
 #define KEPT_PART 8u
 
+/* More is nonsense, and would not fit. */
+#define STRETCH_NS_MAX 1e19
+
 struct maker {
 	struct energy_stretches *stretches;
 	uint64_t ns; /* of all stretches */
@@ -76,20 +79,61 @@ static uint32_t first_after(const struct energy_stretches *stretches, uint64_t n
 	return low;
 }
 
+static void add_ns(struct energy_stretches *stretches, uint32_t i, uint32_t class, double ns,
+		   const double *scales)
+{
+	uint64_t *sum = &stretches->list[i].interval.class_ns[class];
+
+	ns *= scales ? scales[i] : 1;
+	*sum = ledger_add_saturating(*sum, ns < STRETCH_NS_MAX ? (uint64_t)ns : UINT64_MAX);
+}
+
+/* Adds the part of a piece that lies in a stretch. */
+static void add_part(struct energy_stretches *stretches, uint32_t i, uint32_t class,
+		     uint64_t start_ns, uint64_t end_ns, const double *scales)
+{
+	const struct energy_stretch *stretch = &stretches->list[i];
+	const uint64_t from_ns = start_ns > stretch->begin_ns ? start_ns : stretch->begin_ns;
+	const uint64_t to_ns = end_ns < stretch->end_ns ? end_ns : stretch->end_ns;
+
+	if (to_ns > from_ns)
+		add_ns(stretches, i, class, (double)(to_ns - from_ns), scales);
+}
+
 void energy_stretches_add(struct energy_stretches *stretches, uint32_t class, uint64_t start_ns,
 			  uint64_t end_ns, const double *scales)
 {
-	for (uint32_t i = first_after(stretches, start_ns);
-	     i < stretches->count && stretches->list[i].begin_ns < end_ns; i++) {
-		struct energy_stretch *stretch = &stretches->list[i];
-		const uint64_t from_ns =
-			start_ns > stretch->begin_ns ? start_ns : stretch->begin_ns;
-		const uint64_t to_ns = end_ns < stretch->end_ns ? end_ns : stretch->end_ns;
-		const uint64_t ns = to_ns > from_ns ? to_ns - from_ns : 0;
-		uint64_t *sum = &stretch->interval.class_ns[class];
+	const uint32_t first = first_after(stretches, start_ns),
+		       last = first_after(stretches, end_ns);
 
-		*sum = ledger_add_saturating(*sum,
-					     scales ? (uint64_t)((double)ns * scales[i]) : ns);
+	if (first < stretches->count)
+		add_part(stretches, first, class, start_ns, end_ns, scales);
+	if (first == last)
+		return;
+	/* The last one that it reaches is in part, and those between are whole. */
+	if (last < stretches->count)
+		add_part(stretches, last, class, start_ns, end_ns, scales);
+	if (first + 1 < last) {
+		stretches->list[first + 1].whole[class]++;
+		if (last < stretches->count)
+			stretches->list[last].whole[class]--;
+	}
+}
+
+void energy_stretches_settle(struct energy_stretches *stretches, const double *scales)
+{
+	int64_t whole[ENERGY_FIT_CLASSES] = {0};
+
+	for (uint32_t i = 0; i < stretches->count; i++) {
+		struct energy_stretch *stretch = &stretches->list[i];
+
+		for (uint32_t class = 0; class < ENERGY_FIT_CLASSES; class ++) {
+			whole[class] += stretch->whole[class];
+			if (whole[class])
+				add_ns(stretches, i, class,
+				       (double)whole[class] * (double)stretch->interval.ns, scales);
+		}
+		memset(stretch->whole, 0, sizeof(stretch->whole));
 	}
 }
 

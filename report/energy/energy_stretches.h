@@ -17,6 +17,8 @@
 struct energy_stretch {
 	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME, as CUPTI's clock */
 	struct energy_interval interval;
+	/* of each class: pieces that run through all of it and of those up to an end, less those that end before it */
+	int64_t whole[ENERGY_FIT_CLASSES];
 	bool is_thin; /* too little is known of the work in it */
 };
 
@@ -31,10 +33,14 @@ int energy_stretches_init(struct energy_stretches *stretches, const struct place
 			  uint32_t device);
 void energy_stretches_fini(struct energy_stretches *stretches);
 
-/* Adds a piece of work to the stretches in which it ran. scales, by stretch: its nanoseconds there stand for so many
- * each; NULL: for one. */
+/* Adds a piece of work to the stretches in which it ran; settle() follows the last one. scales, by stretch: its
+ * nanoseconds there stand for so many each; NULL: for one. */
 void energy_stretches_add(struct energy_stretches *stretches, uint32_t class, uint64_t start_ns,
 			  uint64_t end_ns, const double *scales);
+
+/* Adds the time of pieces that ran through whole stretches, however many those are. scales: those of all pieces since
+ * the last call. */
+void energy_stretches_settle(struct energy_stretches *stretches, const double *scales);
 
 /* Forgets all work. */
 void energy_stretches_clear(struct energy_stretches *stretches);
