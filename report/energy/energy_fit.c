@@ -6,8 +6,8 @@
 #define MW_NS_PER_MJ 1e9
 #define IDLE_SHARE   0.01 /* less work than that is none */
 #define BUSY_RANGE   0.1  /* the shares of work have to differ by so much for a straight line */
-#define ALONE_SHARE  0.9
-#define PULL         1e-4 /* towards the power of all work, of a class's own weight */
+#define PULL         1e-3 /* towards the power of all work, of a class's own weight */
+#define LEAST_PIVOT  1e-9 /* less of a class is left by rounding alone */
 #define SWEEPS       400u
 
 /* The normal equations of all intervals with work: each weighs as much as its time. */
@@ -71,6 +71,7 @@ static void find_idle(const struct energy_interval *intervals, uint32_t nr, stru
 		if (!has_work(&intervals[i])) {
 			ns += (double)intervals[i].ns;
 			mj += (double)intervals[i].mj;
+			fit->nr_idle++;
 		}
 	if (ns > 0) {
 		fit->idle = ENERGY_IDLE_MEASURED;
@@ -146,30 +147,61 @@ static void solve(const struct equations *equations, struct energy_fit *fit)
 		fit->class_mw[i] = to_mw(mw[i]);
 }
 
-static void judge(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+/* Returns what is left of a class's square when all others have told what they can, as a share of it: by
+ * elimination. */
+static double left_of(const struct equations *equations, uint32_t class)
 {
-	double sums[ENERGY_FIT_CLASSES] = {0}, missed = 0, energy = 0;
+	struct equations left = *equations;
+	const double all = equations->of[class][class];
+
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+		/* A class that follows from those before it tells no more. */
+		if (i == class || left.of[i][i] <= LEAST_PIVOT * equations->of[i][i])
+			continue;
+		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++) {
+			const double factor = left.of[j][i] / left.of[i][i];
+
+			for (uint32_t k = 0; k < ENERGY_FIT_CLASSES && (j > i || j == class); k++)
+				left.of[j][k] -= factor * left.of[i][k];
+		}
+	}
+	return all > 0 ? fmin(fmax(left.of[class][class] / all, 0), 1) : 0;
+}
+
+/* The square of what is missed, by the intervals that are more than there are classes, is that of chance. */
+static void find_errors(const struct equations *equations, double square, struct energy_fit *fit)
+{
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+		fit->nr_classes += equations->of[i][i] > 0;
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+		fit->apart[i] = left_of(equations, i);
+		fit->error_mw[i] = UINT32_MAX;
+		if (fit->nr_intervals > fit->nr_classes && fit->apart[i] > LEAST_PIVOT)
+			fit->error_mw[i] =
+				to_mw(sqrt(square / (fit->nr_intervals - fit->nr_classes) /
+					   (equations->of[i][i] * fit->apart[i])));
+	}
+}
+
+static void judge(const struct energy_interval *intervals, uint32_t nr,
+		  const struct equations *equations, struct energy_fit *fit)
+{
+	double missed = 0, square = 0, energy = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct energy_interval *interval = &intervals[i];
-		const double all_ns = work_ns(interval);
-		double told = 0;
+		double miss = above_idle(interval, fit);
 
 		if (!has_work(interval))
 			continue;
-		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++) {
-			const double ns = (double)interval->class_ns[j];
-
-			told += ns * (double)fit->class_mw[j];
-			sums[j] += ns;
-			fit->alone[j] += ns >= ALONE_SHARE * all_ns ? ns : 0;
-		}
-		missed += fabs(above_idle(interval, fit) - told);
+		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++)
+			miss -= (double)interval->class_ns[j] * (double)fit->class_mw[j];
+		missed += fabs(miss);
+		square += miss * miss / (double)interval->ns;
 		energy += (double)interval->mj * MW_NS_PER_MJ;
 	}
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
-		fit->alone[i] = sums[i] > 0 ? fit->alone[i] / sums[i] : 0;
 	fit->residual = energy > 0 ? fmin(missed / energy, 1) : 0;
+	find_errors(equations, square, fit);
 }
 
 void energy_fit_make(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
@@ -181,5 +213,5 @@ void energy_fit_make(const struct energy_interval *intervals, uint32_t nr, struc
 	find_work(intervals, nr, fit);
 	make_equations(intervals, nr, fit, &equations);
 	solve(&equations, fit);
-	judge(intervals, nr, fit);
+	judge(intervals, nr, &equations, fit);
 }

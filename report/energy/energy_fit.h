@@ -24,12 +24,17 @@ enum energy_idle {
 struct energy_fit {
 	enum energy_idle idle;
 	uint32_t idle_mw;      /* 0: not known */
+	uint32_t nr_idle;      /* intervals without work */
 	uint32_t nr_intervals; /* with work */
+	uint32_t nr_classes;   /* that ran in them */
 	/* What all work adds per GPU time, and what each class adds; 0: not known. */
 	uint32_t work_mw;
 	uint32_t class_mw[ENERGY_FIT_CLASSES];
-	/* The share of the class's time in intervals whose work is nine tenths its own, 0 to 1. */
-	double alone[ENERGY_FIT_CLASSES];
+	/* How much of the class's time in intervals does not follow from that of other classes, 0 to 1: 1 minus R
+	 * squared. 1: it never shares an interval. 0: it always runs in the same proportion with others. */
+	double apart[ENERGY_FIT_CLASSES];
+	/* The standard error of each class's power; UINT32_MAX: not known, as of too few intervals. */
+	uint32_t error_mw[ENERGY_FIT_CLASSES];
 	/* The sum of what the fit misses in each interval with work, as a share of their energy, 0 to 1. */
 	double residual;
 };

@@ -80,11 +80,13 @@ static int give(void *context, const struct fold_row *row)
 	account->had += weight_of(device, row);
 	const uint64_t until_mj =
 		account->total ? stall_share(account->work_mj, account->had, account->total) : 0;
-	const struct energy_part part = {.kind = ENERGY_PART_WORK,
-					 .device = device,
-					 .row = row,
-					 .ns = row->ns,
-					 .mj = until_mj - account->given_mj};
+	const struct energy_part part = {
+		.kind = ENERGY_PART_WORK,
+		.device = device,
+		.row = row,
+		.ns = row->ns,
+		.mj = until_mj - account->given_mj,
+		.confidence = energy_confidence_work(device, energy_class(device, &row->key))};
 
 	account->given_mj = until_mj;
 	return split->take(split->context, &part);
@@ -99,10 +101,12 @@ static int give_others(const struct split *split)
 		const struct energy_part idle = {.kind = ENERGY_PART_IDLE,
 						 .device = device,
 						 .ns = device->ns,
-						 .mj = split->accounts[i].idle_mj};
+						 .mj = split->accounts[i].idle_mj,
+						 .confidence = energy_confidence_idle(device)};
 		const struct energy_part rest = {.kind = ENERGY_PART_REST,
 						 .device = device,
-						 .mj = split->accounts[i].rest_mj};
+						 .mj = split->accounts[i].rest_mj,
+						 .confidence = energy_confidence_rest(device)};
 
 		if (idle.mj)
 			error = split->take(split->context, &idle);

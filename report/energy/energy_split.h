@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "energy.h"
+#include "energy_confidence.h"
 
 enum energy_part_kind {
 	ENERGY_PART_WORK, /* of a row of totals: what it adds to the power without work */
@@ -20,6 +21,7 @@ struct energy_part {
 	const struct fold_row *row; /* of ENERGY_PART_WORK; else NULL */
 	uint64_t ns;                /* the row's; of ENERGY_PART_IDLE the time between readings */
 	uint64_t mj;
+	enum energy_confidence confidence;
 };
 
 typedef int energy_split_take(void *context, const struct energy_part *part);

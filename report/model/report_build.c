@@ -167,6 +167,7 @@ static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint
 	leaf.tid = key->tid;
 	leaf.kind = energy ? REPORT_KIND_ENERGY : key->kind;
 	leaf.mj = energy ? energy->mj : 0;
+	leaf.confidence = energy ? energy->confidence : ENERGY_LOW;
 	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;

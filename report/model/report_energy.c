@@ -28,6 +28,8 @@ static int describe(const struct profile *profile, const struct energy_device *d
 	row->lost_ns = device->lost_ns;
 	row->idle = device->fit.idle;
 	row->idle_mw = device->fit.idle_mw;
+	row->idle_confidence = energy_confidence_idle(device);
+	row->rest_confidence = energy_confidence_rest(device);
 	row->intervals = device->fit.nr_intervals;
 	row->unfitted = device->unfitted;
 	row->residual = device->fit.residual;
@@ -37,7 +39,9 @@ static int describe(const struct profile *profile, const struct energy_device *d
 
 		kernel->ns = device->work_ns[i];
 		kernel->mw = device->fit.class_mw[i];
-		kernel->alone = device->fit.alone[i];
+		kernel->error_mw = device->fit.error_mw[i];
+		kernel->apart = device->fit.apart[i];
+		kernel->confidence = energy_confidence_work(device, i);
 		if (device->names[i])
 			error = report_names_string(names, device->names[i], &kernel->name);
 	}

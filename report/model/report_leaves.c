@@ -74,6 +74,8 @@ static struct report_leaf *add(struct report_leaves *leaves, const struct report
 		found->ns = ledger_add_saturating(found->ns, leaf->ns);
 		found->bytes = ledger_add_saturating(found->bytes, leaf->bytes);
 		found->mj = ledger_add_saturating(found->mj, leaf->mj);
+		if (leaf->confidence < found->confidence)
+			found->confidence = leaf->confidence;
 		return found;
 	}
 	if (array_reserve(&leaves->leaves, &leaves->room, leaves->nr_leaves + 1ull,

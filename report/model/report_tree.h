@@ -13,6 +13,7 @@
 
 #include "aggregator/core/duration_bins.h"
 #include "report/energy/energy.h"
+#include "report/energy/energy_confidence.h"
 #include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
@@ -48,7 +49,9 @@ struct report_leaf {
 	uint32_t kind; /* enum report_kind */
 	bool is_pause; /* of idle time: it is in a pause (idle_fold.h) */
 	uint64_t count, ns, bytes;
-	uint64_t mj; /* energy, of REPORT_KIND_ENERGY alone */
+	uint64_t
+		mj; /* energy, of REPORT_KIND_ENERGY alone, and how sure that is: of several parts the least */
+	enum energy_confidence confidence;
 	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
 	bool has_durations;
@@ -114,8 +117,10 @@ struct report_memory_row {
 struct report_energy_kernel {
 	uint32_t name; /* index into strings; 0: all other work */
 	uint64_t ns, mj;
-	uint32_t mw;  /* what it adds to the power without work, as fitted; 0: not known */
-	double alone; /* the share of its time in intervals with hardly any other work, 0 to 1 */
+	uint32_t mw;       /* what it adds to the power without work, as fitted; 0: not known */
+	uint32_t error_mw; /* of mw (energy_fit.h); UINT32_MAX: not known */
+	double apart;      /* how much of its time does not follow from other work's, 0 to 1 */
+	enum energy_confidence confidence;
 };
 
 /* The energy of a GPU (report/energy/energy_split.h). */
@@ -125,9 +130,10 @@ struct report_energy_row {
 	uint64_t ns;   /* between readings of the board's counter */
 	uint64_t mj;   /* the counter's difference: the sum of the next three */
 	uint64_t idle_mj, work_mj, rest_mj;
-	uint64_t lost_ns;              /* time in which the counter was not known, or began anew */
-	uint32_t idle;                 /* enum energy_idle */
-	uint32_t idle_mw;              /* 0: not known */
+	uint64_t lost_ns; /* time in which the counter was not known, or began anew */
+	uint32_t idle;    /* enum energy_idle */
+	uint32_t idle_mw; /* 0: not known */
+	enum energy_confidence idle_confidence, rest_confidence;
 	uint32_t intervals;            /* with work, by which power was fitted; 0: it was not */
 	enum energy_unfitted unfitted; /* why it was not */
 	double residual; /* what the fit misses, as a share of these intervals' energy */

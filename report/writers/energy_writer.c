@@ -47,6 +47,12 @@ static const char *gpu_text(const struct report_energy_row *row, char *text)
 	return text;
 }
 
+static const char *watts(uint32_t mw, char *text)
+{
+	snprintf(text, NUMBER_SIZE, "%.1f W", mw / MW_PER_W);
+	return text;
+}
+
 static void write_gpus(FILE *out, const struct report_tree *tree, const struct text_form *form)
 {
 	struct text_table table;
@@ -58,7 +64,8 @@ static void write_gpus(FILE *out, const struct report_tree *tree, const struct t
 	text_table_column(&table, &(struct text_column){"for work", 14, 1, false, 2});
 	text_table_column(&table, &(struct text_column){"not explained", 14, 1, false, 3});
 	text_table_column(&table, &(struct text_column){"power without work", 20, 1, false, 4});
-	text_table_column(&table, &(struct text_column){"error", 7, 1, false, 5});
+	text_table_column(&table, &(struct text_column){"confidence", 10, 1, false, 5});
+	text_table_column(&table, &(struct text_column){"error", 7, 1, false, 6});
 	text_table_column(&table, &(struct text_column){"device", 0, 2, true, 0});
 	for (uint32_t i = 0; i < tree->nr_energy; i++) {
 		const struct report_energy_row *row = &tree->energy[i];
@@ -70,8 +77,12 @@ static void write_gpus(FILE *out, const struct report_tree *tree, const struct t
 		if (row->idle == ENERGY_IDLE_UNKNOWN)
 			text_table_cell(&table, "%s", idle_words[ENERGY_IDLE_UNKNOWN]);
 		else
-			text_table_cell(&table, "%.1f W %s", row->idle_mw / MW_PER_W,
+			text_table_cell(&table, "%s %s", watts(row->idle_mw, text),
 					idle_words[row->idle]);
+		text_table_cell(&table, "%s",
+				row->idle == ENERGY_IDLE_UNKNOWN
+					? "-"
+					: energy_confidence_word(row->idle_confidence));
 		text_table_cell(&table, "%s",
 				row->unfitted ? "-" : report_summary_share(row->residual, 1, text));
 		text_table_cell(&table, "%s %s", tree->strings[row->host], gpu_text(row, text));
@@ -92,9 +103,11 @@ static void write_kernels(FILE *out, const struct report_tree *tree,
 	text_table_begin(&table, out, form);
 	text_table_column(&table, &(struct text_column){"energy", 14, 0, false, 0});
 	text_table_column(&table, &(struct text_column){"share", 7, 1, false, 2});
-	text_table_column(&table, &(struct text_column){"added power", 12, 1, false, 1});
-	text_table_column(&table, &(struct text_column){"alone", 7, 1, false, 3});
-	text_table_column(&table, &(struct text_column){"time", 14, 1, false, 4});
+	text_table_column(&table, &(struct text_column){"confidence", 10, 1, false, 1});
+	text_table_column(&table, &(struct text_column){"added power", 12, 1, false, 3});
+	text_table_column(&table, &(struct text_column){"error", 8, 1, false, 4});
+	text_table_column(&table, &(struct text_column){"apart", 7, 1, false, 5});
+	text_table_column(&table, &(struct text_column){"time", 14, 1, false, 6});
 	text_table_column(&table, &(struct text_column){"kernel", 0, 2, true, 0});
 	for (uint32_t i = 0; i < row->nr_kernels && i < top; i++) {
 		const struct report_energy_kernel *kernel = &row->kernels[i];
@@ -102,12 +115,14 @@ static void write_kernels(FILE *out, const struct report_tree *tree,
 		text_table_cell(&table, "%s", report_summary_energy(kernel->mj, text));
 		text_table_cell(&table, "%s",
 				report_summary_share((double)kernel->mj, (double)row->mj, text));
-		if (row->unfitted)
-			text_table_cell(&table, "-");
-		else
-			text_table_cell(&table, "%.1f W", kernel->mw / MW_PER_W);
+		text_table_cell(&table, "%s", energy_confidence_word(kernel->confidence));
+		text_table_cell(&table, "%s", row->unfitted ? "-" : watts(kernel->mw, text));
 		text_table_cell(&table, "%s",
-				row->unfitted ? "-" : report_summary_share(kernel->alone, 1, text));
+				row->unfitted || kernel->error_mw == UINT32_MAX
+					? "-"
+					: watts(kernel->error_mw, text));
+		text_table_cell(&table, "%s",
+				row->unfitted ? "-" : report_summary_share(kernel->apart, 1, text));
 		text_table_cell(&table, "%s", report_summary_time(kernel->ns, text));
 		text_table_cell(&table, "%s", name_of(tree, kernel));
 	}
@@ -147,11 +162,14 @@ static void write_json_kernels(FILE *out, const struct report_tree *tree,
 		row_text_string(&text, "kernel", name_of(tree, kernel));
 		row_text_count(&text, "ns", kernel->ns);
 		row_text_count(&text, "energy_mj", kernel->mj);
+		row_text_string(&text, "confidence", energy_confidence_word(kernel->confidence));
 		row_text_number(&text, "added_mw", !row->unfitted, kernel->mw);
+		row_text_number(&text, "error_mw", !row->unfitted && kernel->error_mw != UINT32_MAX,
+				kernel->error_mw);
 		if (row->unfitted)
-			row_text_number(&text, "alone", false, 0);
+			row_text_number(&text, "apart", false, 0);
 		else
-			row_text_print(&text, "alone", "%.6f", kernel->alone);
+			row_text_print(&text, "apart", "%.6f", kernel->apart);
 		fputc('}', out);
 		separator = ",{";
 	}
@@ -173,6 +191,12 @@ static void write_row(struct row_text *out, const void *of)
 	row_text_count(out, "lost_ns", row->lost_ns);
 	row_text_string(out, "idle", idle_names[row->idle]);
 	row_text_number(out, "idle_mw", row->idle != ENERGY_IDLE_UNKNOWN, row->idle_mw);
+	if (row->idle == ENERGY_IDLE_UNKNOWN)
+		row_text_number(out, "idle_confidence", false, 0);
+	else
+		row_text_string(out, "idle_confidence",
+				energy_confidence_word(row->idle_confidence));
+	row_text_string(out, "rest_confidence", energy_confidence_word(row->rest_confidence));
 	row_text_string(out, "unfitted", unfitted[row->unfitted].name);
 	row_text_count(out, "intervals", row->intervals);
 	if (row->unfitted)

@@ -309,8 +309,10 @@ static void write_leaf(struct row_text *out, const void *row)
 	row_text_count(out, "count", leaf->count);
 	row_text_count(out, "ns", leaf->ns);
 	row_text_count(out, "bytes", leaf->bytes);
-	if (leaves->tree->planes & 1u << REPORT_PLANE_ENERGY)
+	if (leaves->tree->planes & 1u << REPORT_PLANE_ENERGY) {
 		row_text_count(out, "energy_mj", leaf->mj);
+		row_text_string(out, "energy_confidence", energy_confidence_word(leaf->confidence));
+	}
 	write_frames(out->out, leaves, leaf);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 	if (leaves->tree->steps)

@@ -11,7 +11,7 @@ OPTIONAL = {
     "plane": {"energy_mj"},
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},
-    "leaf": {"frame_ranks", "step_kind", "energy_mj"},
+    "leaf": {"frame_ranks", "step_kind", "energy_mj", "energy_confidence"},
     "ranks_report": {"far_threads"},
 }
 

@@ -1,6 +1,7 @@
 /* What a fit of power tells of intervals whose truth is known. */
 #include "report/energy/energy_fit.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,9 +49,13 @@ static void idle_power_is_measured_where_nothing_ran(void **state)
 	assert_int_equal(fit.idle, ENERGY_IDLE_MEASURED);
 	assert_int_equal(fit.idle_mw, 70000);
 	assert_int_equal(fit.nr_intervals, 2);
-	assert_in_range(fit.class_mw[1], 499900, 500000);
-	assert_in_range(fit.class_mw[2], 200000, 200100);
-	assert_true(fit.alone[1] == 1 && fit.alone[2] == 1);
+	assert_in_range(fit.class_mw[1], 499800, 500000);
+	assert_in_range(fit.class_mw[2], 200000, 200200);
+	assert_true(fit.apart[0] == 0 && fit.apart[1] == 1 && fit.apart[2] == 1);
+	assert_int_equal(fit.nr_idle, 1);
+	assert_int_equal(fit.nr_classes, 2);
+	/* Two intervals fit two powers, whatever they are. */
+	assert_int_equal(fit.error_mw[1], UINT32_MAX);
 	assert_true(fit.residual < 0.001);
 }
 
@@ -77,7 +82,8 @@ static void idle_power_of_a_gpu_that_was_always_busy_is_not_known(void **state)
 	/* Nothing tells the two apart: 410 W of 0.95 s each. */
 	assert_in_range(fit.class_mw[1], 431570, 431590);
 	assert_in_range(fit.class_mw[2], 431570, 431590);
-	assert_true(fit.alone[1] == 0 && fit.alone[2] == 0);
+	assert_true(fit.apart[1] < 1e-9 && fit.apart[2] < 1e-9);
+	assert_int_equal(fit.error_mw[1], UINT32_MAX);
 	assert_true(fit.residual < 0.001);
 }
 
@@ -105,6 +111,34 @@ static void no_power_is_below_zero(void **state)
 	assert_int_equal(fit.idle, ENERGY_IDLE_UNKNOWN);
 	assert_int_equal(fit.class_mw[2], 0);
 	assert_true(fit.residual > 0.1 && fit.residual <= 1);
+}
+
+/* Intervals of one class alone miss 30 W to either side: the standard error of the mean of n is that by the root of n - 1. */
+static void errors_are_those_of_a_mean(void **state)
+{
+	(void)state;
+	add(0, 0, 70000, 0, 0);
+	for (uint32_t i = 0; i < 50; i++) {
+		add(1000, 0, 70000, 470000, 0);
+		add(1000, 0, 70000, 530000, 0);
+	}
+	energy_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.class_mw[1], 500000);
+	assert_in_range(fit.error_mw[1], 3000, 3030);
+	assert_true(fit.residual > 0.05 && fit.residual < 0.055);
+}
+
+/* In each interval class 1 runs for 0.5 s, and class 2 for 0.3 or 0.5 s: what is not the same proportion is left. */
+static void what_is_apart_is_one_minus_r_squared(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 20; i++)
+		add(500, i % 2 ? 300 : 500, 70000, 500000, 200000);
+	energy_fit_make(intervals, nr, &fit);
+	/* The means of squares are 0.25 and 0.17, that of products is 0.2. */
+	const double apart = 1 - 0.2 * 0.2 / (0.25 * 0.17);
+	assert_true(fabs(fit.apart[1] - apart) < 1e-6);
+	assert_true(fabs(fit.apart[2] - apart) < 1e-6);
 }
 
 static void random_mixes_tell_each_class(void **state)
@@ -142,6 +176,8 @@ int main(void)
 		TEST(idle_power_of_a_gpu_that_was_always_busy_is_not_known),
 		TEST(nothing_is_fitted_without_work),
 		TEST(no_power_is_below_zero),
+		TEST(errors_are_those_of_a_mean),
+		TEST(what_is_apart_is_one_minus_r_squared),
 		TEST(random_mixes_tell_each_class),
 	};
 

@@ -35,8 +35,12 @@ static int set_up(void **state)
 		.fit = {.idle = ENERGY_IDLE_MEASURED,
 			.idle_mw = 50000,
 			.nr_intervals = 9,
+			.nr_classes = 2,
+			.nr_idle = 3,
 			.work_mw = 150000,
-			.class_mw = {100000, 300000}},
+			.class_mw = {100000, 300000},
+			.error_mw = {20000, 14000},
+			.apart = {0.9, 0.8}},
 	};
 	return error;
 }
@@ -140,6 +144,69 @@ static void random_parts_sum_to_the_counter(void **state)
 	}
 }
 
+static enum energy_confidence confidence_of(const char *frame)
+{
+	const struct report_tree *tree = report_fixture.tree;
+
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		if (strcmp(tree->strings[tree->leaves[i].name], frame) == 0)
+			return tree->leaves[i].confidence;
+	fail_msg("no %s", frame);
+	return ENERGY_LOW;
+}
+
+static void each_value_says_how_sure_it_is(void **state)
+{
+	const uint32_t step = report_fixture_stack("main", "step", NULL);
+
+	(void)state;
+	report_fixture_add_kernel(step, "hot", 2 * S);
+	report_fixture_add_kernel(step, "cold", 3 * S);
+	build();
+	/* 20 W of the 150 W that all work adds, and 14 W of 300 W. */
+	assert_int_equal(confidence_of("[GPU0_Kernel]cold"), ENERGY_MEDIUM);
+	assert_int_equal(confidence_of("[GPU0_Kernel]hot"), ENERGY_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Idle]"), ENERGY_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Energy]not explained"), ENERGY_HIGH);
+}
+
+static void a_class_is_as_sure_as_the_least_of_its_reasons(void **state)
+{
+	struct energy_fit fit = device.fit;
+
+	(void)state;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_HIGH);
+	device.fit.apart[1] = 0.2;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_MEDIUM);
+	device.fit.apart[1] = 0.01;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	device.fit = fit;
+	device.fit.nr_intervals = 4;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_MEDIUM);
+	device.fit = fit;
+	device.fit.residual = 0.3;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	assert_int_equal(energy_confidence_rest(&device), ENERGY_LOW);
+	assert_int_equal(energy_confidence_idle(&device), ENERGY_HIGH);
+	device.fit = fit;
+	device.fit.nr_idle = 1;
+	assert_int_equal(energy_confidence_idle(&device), ENERGY_MEDIUM);
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_MEDIUM);
+	device.fit.idle = ENERGY_IDLE_FITTED;
+	assert_int_equal(energy_confidence_idle(&device), ENERGY_MEDIUM);
+	device.fit.residual = 0.3;
+	assert_int_equal(energy_confidence_idle(&device), ENERGY_LOW);
+	device.fit = fit;
+	device.fit.idle = ENERGY_IDLE_UNKNOWN;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	device.fit = fit;
+	device.fit.error_mw[1] = UINT32_MAX;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	device.fit = fit;
+	device.unfitted = ENERGY_SEVERAL_GPUS;
+	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+}
+
 static void a_tree_of_other_planes_has_no_energy(void **state)
 {
 	(void)state;
@@ -159,7 +226,7 @@ static void the_table_says_how_sure_it_is(void **state)
 	(void)state;
 	assert_non_null(out);
 	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
-	device.fit.alone[1] = 0.75;
+	device.fit.apart[1] = 0.75;
 	device.work_ns[1] = 2 * S;
 	device.lost_ns = S;
 	build();
@@ -169,7 +236,9 @@ static void the_table_says_how_sure_it_is(void **state)
 	energy_writer_table(out, report_fixture.tree, &form, 10);
 	fclose(out);
 	assert_non_null(strstr(text, "50.0 W measured"));
+	assert_non_null(strstr(text, " high "));
 	assert_non_null(strstr(text, " 300.0 W "));
+	assert_non_null(strstr(text, " 14.0 W "));
 	assert_non_null(strstr(text, " 75.00% "));
 	assert_non_null(strstr(text, "its counter was not known, or began anew, for 1.000 s"));
 	assert_non_null(strstr(text, "all work counts alike, because a process worked on several"));
@@ -185,6 +254,8 @@ int main(void)
 		TEST(without_a_fit_all_time_takes_the_same),
 		TEST(a_gpu_without_recorded_work_keeps_its_energy),
 		TEST(random_parts_sum_to_the_counter),
+		TEST(each_value_says_how_sure_it_is),
+		TEST(a_class_is_as_sure_as_the_least_of_its_reasons),
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),
 	};
