@@ -101,13 +101,14 @@ static int set_energy_weight(struct report *report)
 
 	if (!(report->names.planes & 1u << REPORT_PLANE_ENERGY))
 		return OPTION_LINE_GO;
-	if (format == REPORT_FOLDED && !report->given[REPORT_DETAIL_WEIGHT])
+	if ((format == REPORT_FOLDED || format == REPORT_HTML) &&
+	    !report->given[REPORT_DETAIL_WEIGHT])
 		report->request.folded.weight = FOLDED_ENERGY;
-	if (format == REPORT_FOLDED || format == REPORT_TABLE || format == REPORT_JSON ||
-	    format == REPORT_CSV)
+	if (format == REPORT_FOLDED || format == REPORT_HTML || format == REPORT_TABLE ||
+	    format == REPORT_JSON || format == REPORT_CSV)
 		return OPTION_LINE_GO;
 	return option_line_refuse(&option_table_report,
-				  "--planes energy is folded, a table, json or csv");
+				  "--planes energy is folded, html, a table, json or csv");
 }
 
 /* Sets the format if none is given, and refuses impossible options of the subject. Returns as set_memory_weight(). */

@@ -100,7 +100,6 @@ static int give_others(const struct split *split)
 		const struct energy_device *device = &split->energy->devices[i];
 		const struct energy_part idle = {.kind = ENERGY_PART_IDLE,
 						 .device = device,
-						 .ns = device->ns,
 						 .mj = split->accounts[i].idle_mj,
 						 .confidence = energy_confidence_idle(device)};
 		const struct energy_part rest = {.kind = ENERGY_PART_REST,

@@ -19,7 +19,7 @@ struct energy_part {
 	enum energy_part_kind kind;
 	const struct energy_device *device;
 	const struct fold_row *row; /* of ENERGY_PART_WORK; else NULL */
-	uint64_t ns;                /* the row's; of ENERGY_PART_IDLE the time between readings */
+	uint64_t ns;                /* the row's; else 0 */
 	uint64_t mj;
 	enum energy_confidence confidence;
 };

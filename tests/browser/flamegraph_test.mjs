@@ -293,6 +293,27 @@ test("kernels are frames where their stalls are shown, of all GPUs or of each", 
 	await finish(page);
 });
 
+test("a page of energy opens with frames as wide as their energy", async () => {
+	const page = await open("energy");
+	const find = (name) => page.value(`flamegrid.find(${JSON.stringify(name)})`);
+	const width = async (name) => (await find(name)).rect.w / (await state(page)).total.rect.w;
+	const near = (value, wanted) => Math.abs(value - wanted) < 0.005;
+
+	assert.equal((await state(page)).weight, "energy");
+	assert.match(await text(page, "totals"), /energy of GPUs1\.000 kJ/);
+	assert.match(await text(page, "figures"), /energy1\.000 kJ/);
+	assert.ok(near(await width("[GPU0_Kernel]hot"), 0.7) && near(await width("[GPU0_Kernel]cold"), 0.08) && near(await width("[GPU0_Idle]"), 0.2));
+	for (const [name, word] of [["[GPU0_Kernel]hot", "kernel"], ["[GPU0_Idle]", "idle"], ["[GPU0_Energy]not explained", "unknown"]])
+		assert.equal((await find(name)).class, word, name);
+	assert.equal(await page.value("document.getElementById('tab-lines')"), null); // its times are no energy
+	await choose(page, "weight", "time");
+	assert.ok(near(await width("[GPU0_Kernel]cold"), 0.75));
+	assert.equal((await find("[GPU0_Idle]")).time, "0");
+	assert.equal(await page.value("location.hash"), "#weight=time");
+	await shoot(page, "energy");
+	await finish(page);
+});
+
 test("the width can be time, count or bytes", async () => {
 	const page = await open("training");
 

@@ -81,3 +81,33 @@ void plane_sample_stalls(struct sample *sample)
 		}
 	}
 }
+
+void plane_sample_energy(struct sample *sample)
+{
+	static const struct {
+		uint32_t kind;
+		const char *frame, *name;
+		uint64_t ns, mj;
+	} leaves[] = {{REPORT_KIND_KERNEL, "main", "hot", 1000, 700000},
+		      {REPORT_KIND_KERNEL, "main", "cold", 3000, 80000},
+		      {REPORT_KIND_IDLE, NULL, "", 0, 200000},
+		      {REPORT_KIND_ENERGY, NULL, "not explained", 0, 20000}};
+
+	sample->tree.title = "energy";
+	sample->tree.planes = 1u << REPORT_PLANE_ENERGY;
+	sample->tree.plane_totals[REPORT_PLANE_ENERGY].mj = 1000000;
+	sample->options.weight = FOLDED_ENERGY;
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = leaves[i].frame ? sample_add_node(sample, REPORT_NODE_ROOT,
+									  leaves[i].frame)
+							: REPORT_NODE_ROOT,
+				.name = sample_leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
+				.host = sample_add_string(sample, "node01"),
+				.kind = REPORT_KIND_ENERGY,
+				.count = leaves[i].frame ? 1 : 0,
+				.ns = leaves[i].ns,
+				.mj = leaves[i].mj});
+}

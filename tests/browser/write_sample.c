@@ -286,6 +286,7 @@ int main(int argc, char **argv)
 		     {"huge", fill_huge},
 		     {"planes", plane_sample_all},
 		     {"stalls", plane_sample_stalls},
+		     {"energy", plane_sample_energy},
 		     {"empty", fill_empty},
 		     {"diff", fill_diff},
 		     {"million", fill_million},

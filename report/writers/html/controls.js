@@ -20,7 +20,7 @@ function makeControls() {
 	const several = (dimension) => dimension === "plane" ? nrValues(dimension, profile.rows) > 1 :
 		profile.planes.some(([name]) => nrValues(dimension, profile.rows.filter((row) => row.plane === name)) > 1);
 
-	for (const weight of WEIGHTS.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
+	for (const weight of profile.weights.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
 		addChoice("weight", "radio", "weight", weight, weight[0].toUpperCase() + weight.slice(1))
 			.addEventListener("change", () => {
 				choice.weight = weight;

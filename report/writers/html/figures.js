@@ -14,8 +14,9 @@ function inUnits(value, step, units) {
 
 const timeText = (ns) => inUnits(ns, 1000, ["ns", "µs", "ms", "s"]).replace(/^\d{4,}/, grouped);
 const bytesText = (bytes) => inUnits(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+const energyText = (mj) => inUnits(mj, 1000, ["mJ", "J", "kJ", "MJ", "GJ"]);
 const weightText = (weight, value) => weight === "time" ? timeText(value) : weight === "bytes" ? bytesText(value) :
-	grouped(value);
+	weight === "energy" ? energyText(value) : grouped(value);
 
 // Never says 100 % of less than all, nor 0 % of something.
 function percentText(part, whole) {

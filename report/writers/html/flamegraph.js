@@ -26,7 +26,7 @@ function* prepare(merge, isSketch) {
 	const id = choice.sandwich ? sandwichId(whole) : -1;
 	const shown = id < 0 ? whole : yield* sandwichFrames(whole, id);
 
-	for (const weight of isSketch ? [choice.weight] : WEIGHTS) {
+	for (const weight of isSketch ? [choice.weight] : profile.weights) {
 		sumsOf(shown, weight);
 		yield;
 	}
@@ -231,7 +231,7 @@ function loadState(done) {
 
 	clearTimeout(saveTimer);
 	saveTimer = 0;
-	choice.weight = WEIGHTS.includes(state.get("weight")) ? state.get("weight") : defaults().weight;
+	choice.weight = profile.weights.includes(state.get("weight")) ? state.get("weight") : defaults().weight;
 	choice.split = new Set(DIMENSIONS.filter((dimension) => split.includes(dimension)));
 	choice.only = {};
 	for (const dimension of DIMENSIONS)

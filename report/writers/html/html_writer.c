@@ -142,7 +142,12 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 	column_writer_end(writer);
 }
 
-/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes. */
+static bool has_energy(const struct report_tree *tree)
+{
+	return tree->planes & 1u << REPORT_PLANE_ENERGY;
+}
+
+/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes, energy if any. */
 static void put_leaves(struct column_writer *writer, const struct report_tree *tree,
 		       const struct dimension_table *table)
 {
@@ -167,6 +172,9 @@ static void put_leaves(struct column_writer *writer, const struct report_tree *t
 	column_writer_end(writer);
 	for (uint32_t i = 0; i < nr; i++)
 		column_writer_put(writer, leaves[i].bytes);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < nr && has_energy(tree); i++)
+		column_writer_put(writer, leaves[i].mj);
 	column_writer_end(writer);
 }
 
@@ -273,21 +281,22 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		tree->launches, tree->launches_failed, tree->lost);
 }
 
-/* Writes name, label, count and ns of all planes, in the order of their numbers. */
+/* Writes name, label, count, ns and energy of all planes, in the order of their numbers. */
 static void write_planes(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"planes\":[", out);
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++)
-		fprintf(out, "%s[\"%s\",\"%s\",\"%" PRIu64 "\",\"%" PRIu64 "\"]", plane ? "," : "",
-			report_plane_name((enum report_plane)plane),
+		fprintf(out, "%s[\"%s\",\"%s\",\"%" PRIu64 "\",\"%" PRIu64 "\",\"%" PRIu64 "\"]",
+			plane ? "," : "", report_plane_name((enum report_plane)plane),
 			report_plane_label((enum report_plane)plane),
-			tree->plane_totals[plane].count, tree->plane_totals[plane].ns);
+			tree->plane_totals[plane].count, tree->plane_totals[plane].ns,
+			tree->plane_totals[plane].mj);
 	putc(']', out);
 }
 
 static void write_options(FILE *out, const struct html_options *options)
 {
-	static const char *const weights[] = {"time", "count", "bytes"};
+	static const char *const weights[] = {"time", "count", "bytes", "energy"};
 	bool first = true;
 
 	fputs(",\"subtitle\":", out);
@@ -428,8 +437,9 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 			html_text_json(out, options->step);
 		}
 	}
-	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s",
-		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");
+	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s,\"hasEnergy\":%s",
+		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false",
+		has_energy(tree) ? "true" : "false");
 	write_callers(out, callers);
 	write_tables(out, tree, options);
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
@@ -491,7 +501,8 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 
 	if (!options)
 		options = &defaults;
-	if (!tree_is_valid(tree) || (unsigned int)options->weight > FOLDED_BYTES)
+	if (!tree_is_valid(tree) || (unsigned int)options->weight > FOLDED_ENERGY ||
+	    (options->weight == FOLDED_ENERGY && !has_energy(tree)))
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;

@@ -13,6 +13,8 @@ function figuresOf(frame) {
 	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
 	const own = sumOf(frame), figures = [], all = exact(sumsOf(tree, choice.weight), 0);
 
+	if (profile.hasEnergy)
+		figures.push(["energy", energyText(sumOf(frame, "energy")), `${grouped(sumOf(frame, "energy"))} mJ`]);
 	figures.push(["time", time < 1000n ? `${time} ns` : timeText(time), `${grouped(time)} ns`]);
 	figures.push(["of all", percentText(own, all)]);
 	if (frame !== 0)
@@ -200,7 +202,8 @@ function showLeaves(frame) {
 	const { ids, sums } = leafSums(frame, "name", true), all = ids.map((id, i) => [id, sums[i]]).filter(([, value]) => value > 0);
 	const most = all.sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
 	$("leaves").hidden = all.length < 2;
-	$("leaves").replaceChildren(element("h3", all.length > most.length ? `Most time in, of ${grouped(all.length)}` : "Most time in"),
+	const heading = choice.weight === "energy" ? "Most energy in" : "Most time in";
+	$("leaves").replaceChildren(element("h3", all.length > most.length ? `${heading}, of ${grouped(all.length)}` : heading),
 		...most.map(([id, value]) => frameButton(labelsOfId(profile, id)[0], visibleText(profile.names[id]),
 			percentText(BigInt(Math.round(value)), sumOf(frame)), () => openSandwich(id))));
 }

@@ -47,10 +47,11 @@ function showTotals() {
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
 		["launches", grouped(launches) + (launchesFailed === "0" ? "" : `, ${grouped(launchesFailed)} failed`), ""],
 		["matched", percentText(matched, records), `${grouped(matched)} of ${grouped(records)} records have a launch`],
-		...profile.planes.slice(1).filter(([, , count]) => count !== "0").map(([plane, label, count, ns]) => plane === "idle" ?
+		...profile.planes.slice(1).filter(([, , count, , mj]) => count !== "0" || mj !== "0").map(([plane, label, count, ns, mj]) => plane === "idle" ?
 			[label, timeText(ns) + (pauseNs === "0" ? "" : `, ${timeText(pauseNs)} in pauses`),
 				`${grouped(ns)} ns${pauses && `, ${pauses}`}; no GPU time`] :
 			plane === "stalls" ? [label, `${grouped(count)} samples of ${timeText(ns)}`, `${grouped(ns)} ns: the kernels' GPU time again`] :
+			plane === "energy" ? [label, energyText(mj), `${grouped(mj)} mJ by the boards' counters`] :
 				[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
 		["processes", grouped(profile.processes), ""]];
 

@@ -48,6 +48,29 @@ contains "one: the table" "$scratch/table" " W measured "
 contains "one: the closing line" "$scratch/table" "energy of GPUs: "
 same "one: CSV" "$("$flamegrid" report "$scratch/one" --planes energy -f csv 2>/dev/null | python3 -c 'import csv, sys
 print(sum(int(row["energy_mj"]) for row in csv.DictReader(sys.stdin)))')" "$(counted one)"
+"$flamegrid" report "$scratch/one" --planes energy -f html -o "$scratch/page"
+same "one: the page opens by energy, and has all of it" "$(page_data "$scratch/page" | python3 -c 'import json, sys
+head, _, columns = sys.stdin.buffer.read().partition(b"\0")
+page, at = json.loads(head), 0
+def number():
+    global at
+    value = shift = 0
+    while True:
+        at += 1
+        value |= (columns[at - 1] & 127) << shift
+        shift += 7
+        if columns[at - 1] < 128:
+            return value
+def column(length): # a zero is followed by the number of further ones
+    values = []
+    while len(values) < length:
+        value = number()
+        values += [value] if value else [0] * (1 + number())
+    return values
+nodes, leaves = page["nodes"], page["leaves"]
+for length in (nodes, nodes, 9 * page["dimensions"], *[leaves] * 6):
+    column(length)
+print(page["weight"], sum(column(leaves)), [plane[4] for plane in page["planes"] if plane[0] == "energy"][0])')" "energy $(counted one) $(counted one)"
 same "one: other planes have none" "$("$flamegrid" report "$scratch/one" --planes all -f csv 2>/dev/null | grep -c energy)" 0
 
 # ---- from the timeline, which has each piece of work
@@ -89,9 +112,9 @@ contains "refused: a line says so" "$scratch/refused.notice" "--planes energy: t
 check "refused: the rest is there" [ "$("$flamegrid" report "$scratch/refused" -f folded 2>/dev/null | grep -c hot)" -gt 0 ]
 
 # ---- what has no energy says so
-"$flamegrid" report "$scratch/one" --planes energy -f html -o "$scratch/page" 2>"$scratch/usage"
-same "html: status" $? 2
-contains "html: is refused" "$scratch/usage" "--planes energy is folded, a table, json or csv"
+"$flamegrid" report "$scratch/one" --planes energy -f pprof -o "$scratch/page" 2>"$scratch/usage"
+same "pprof: status" $? 2
+contains "pprof: is refused" "$scratch/usage" "--planes energy is folded, html, a table, json or csv"
 "$flamegrid" report "$scratch/one" --planes energy,gpu 2>"$scratch/usage"
 same "with others: status" $? 2
 contains "with others: is refused" "$scratch/usage" "energy is no time, so it stands by itself"
