@@ -141,6 +141,36 @@ static void what_is_apart_is_one_minus_r_squared(void **state)
 	assert_true(fabs(fit.apart[2] - apart) < 1e-6);
 }
 
+static uint32_t next_of(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*seed >> 33);
+}
+
+/* Steps of a training are all alike: small changes of their mix are those of where an interval ends. */
+static void noise_does_not_tell_kernels_of_one_mix_apart(void **state)
+{
+	uint64_t seed = 5;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		add(0, 0, 70000, 0, 0);
+	while (nr < MAX) {
+		const uint32_t one = 497 + next_of(&seed) % 7, two = 397 + next_of(&seed) % 7;
+
+		/* 2 % more or less than 70 W, and 300 W and 100 W for both. */
+		add(one, two, 70000, 300000, 100000);
+		intervals[nr - 1].mj = intervals[nr - 1].mj * (980 + next_of(&seed) % 41) / 1000;
+	}
+	energy_fit_make(intervals, nr, &fit);
+	/* All work adds 211 W. */
+	assert_in_range(fit.class_mw[1], 200000, 225000);
+	assert_in_range(fit.class_mw[2], 195000, 220000);
+	assert_true(fit.apart[1] < 0.001 && fit.apart[2] < 0.001);
+	assert_true(fit.error_mw[1] > 20000 && fit.error_mw[2] > 20000);
+	assert_true(fit.residual < 0.02);
+}
+
 static void random_mixes_tell_each_class(void **state)
 {
 	uint32_t truth[ENERGY_FIT_CLASSES];
@@ -154,8 +184,7 @@ static void random_mixes_tell_each_class(void **state)
 
 		intervals[nr].ns = S;
 		for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
-			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-			intervals[nr].class_ns[i] = (seed >> 33) % (S / 8);
+			intervals[nr].class_ns[i] = next_of(&seed) % (S / 8);
 			energy += truth[i] * intervals[nr].class_ns[i];
 		}
 		intervals[nr].mj = energy / MW_NS;
@@ -178,6 +207,7 @@ int main(void)
 		TEST(no_power_is_below_zero),
 		TEST(errors_are_those_of_a_mean),
 		TEST(what_is_apart_is_one_minus_r_squared),
+		TEST(noise_does_not_tell_kernels_of_one_mix_apart),
 		TEST(random_mixes_tell_each_class),
 	};
 
