@@ -100,9 +100,18 @@ static bool is_readable(uintptr_t address)
 	return syscall(SYS_rt_sigprocmask, -1, address, NULL, SIGSET_BYTES) < 0 && errno == EINVAL;
 }
 
+/* The main thread's control block is not on its stack. It is among mappings, of which the next one may be a fiber's. */
+static bool is_main(struct stack_bounds *bounds)
+{
+	if (!bounds->whose)
+		bounds->whose =
+			syscall(SYS_gettid) == getpid() ? STACK_BOUNDS_MAIN : STACK_BOUNDS_OTHER;
+	return bounds->whose == STACK_BOUNDS_MAIN;
+}
+
 /* Finds the part of the stack between the stack pointer and the thread's control block. It is the thread's stack if all
  * of it can be read, because a page below each stack cannot. A deeper launch asks again, only for the pages further
- * down. */
+ * down. Not for the main thread. */
 static bool query_near(struct stack_bounds *bounds, uintptr_t sp)
 {
 	uintptr_t page = sp & ~(uintptr_t)(PAGE_BYTES - 1), top = thread_pointer();
@@ -152,14 +161,14 @@ LAUNCH_PATH uintptr_t stack_bounds_high(struct stack_bounds *bounds, uintptr_t s
 		return bounds->high;
 
 	int saved_errno = errno;
-	if (query_near(bounds, sp)) {
+	if (!is_main(bounds) && query_near(bounds, sp)) {
 		errno = saved_errno;
 		return bounds->high;
 	}
 	errno = saved_errno;
 	if (now_ns >= bounds->next_query_ns) {
 		bounds->next_query_ns = now_ns + QUERY_INTERVAL_NS;
-		if (syscall(SYS_gettid) == getpid())
+		if (is_main(bounds))
 			query_main(bounds, sp);
 		else
 			query_thread(bounds, sp);

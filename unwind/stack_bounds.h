@@ -7,6 +7,7 @@
 struct stack_bounds { /* zeroed: not known yet */
 	uintptr_t low, high;
 	uint64_t next_query_ns;
+	enum { STACK_BOUNDS_UNKNOWN, STACK_BOUNDS_MAIN, STACK_BOUNDS_OTHER } whose; /* thread's */
 };
 
 /* Returns an address such that [sp, result) is readable and belongs to this thread's stack. Near the top of the stack a

@@ -5,8 +5,9 @@
 
 #include "proto/launch_path.h"
 
-#define WORD      8u
-#define REACH_MAX ((UINT16_MAX + 1u) * WORD)
+#define WORD       8u
+#define PAGE_BYTES 4096u
+#define REACH_MAX  ((UINT16_MAX + 1u) * WORD)
 
 /* As in unwind.c: all words between frames may be read, and other threads may write to some. */
 #define READS_STACK __attribute__((no_sanitize("address"), no_sanitize("thread")))
@@ -260,7 +261,9 @@ uint64_t walk_record_word(const struct walk_record *record, uint32_t i, uint32_t
 	return words_of(record)[i];
 }
 
-/* Compares all words without a branch for each, because nearly always all are equal. */
+/* Compares the words of a page without leaving at the first that differs, because nearly always all are equal. Pages
+ * further up are read only if all words below are equal, so that the walk would have read them, too: on a stack that is
+ * no thread's, what lies above it may be gone. */
 READS_STACK LAUNCH_PATH bool walk_record_holds(const struct walk_record *record,
 					       const struct unwind_start *start, uint64_t high,
 					       uint32_t epoch)
@@ -269,16 +272,23 @@ READS_STACK LAUNCH_PATH bool walk_record_holds(const struct walk_record *record,
 	const uint64_t *words = words_of(record);
 	const int32_t *places = places_of(record);
 	const uint16_t *at = at_of(record);
-	uint32_t nr_words = record->nr_words, nr_places = record->nr_places;
+	const uint32_t nr_words = record->nr_words, nr_places = record->nr_places;
+	uint32_t word = 0, place = 0;
 	uint64_t differs = (record->pc ^ start->pc) | (record->epoch ^ epoch);
 
 	if (differs || sp % WORD != 0 || sp > high || record->reach > high - sp)
 		return false;
 	if (record->fp_distance != WALK_RECORD_FP_ANY)
 		differs = start->fp - sp - (uint64_t)(int64_t)record->fp_distance;
-	for (uint32_t i = 0; i < nr_words; i++)
-		differs |= stack[at[i]] ^ words[i];
-	for (uint32_t i = 0; i < nr_places; i++)
-		differs |= stack[at[nr_words + i]] - sp - (uint64_t)(int64_t)places[i];
+	for (uint64_t end = (PAGE_BYTES - sp % PAGE_BYTES) / WORD; !differs;
+	     end += PAGE_BYTES / WORD) {
+		for (; word < nr_words && at[word] < end; word++)
+			differs |= stack[at[word]] ^ words[word];
+		for (; place < nr_places && at[nr_words + place] < end; place++)
+			differs |=
+				stack[at[nr_words + place]] - sp - (uint64_t)(int64_t)places[place];
+		if (word == nr_words && place == nr_places)
+			break;
+	}
 	return differs == 0;
 }

@@ -120,6 +120,42 @@ static void foreign_stack_is_read_within_its_page(void **state)
 	munmap(fiber, 4 * PAGE);
 }
 
+static uintptr_t control_block(void)
+{
+	uintptr_t pointer = 0;
+
+#if defined(__x86_64__)
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+#endif
+	return pointer;
+}
+
+/* No page lies between a fiber's stack and the main thread's control block, which the kernel puts among mappings. */
+static void a_fiber_below_the_main_threads_control_block_is_no_part_of_its_stack(void **state)
+{
+	struct stack_bounds bounds = {0};
+	const uintptr_t block = control_block(),
+			below = (block & ~(uintptr_t)(PAGE - 1)) - 16 * PAGE;
+	uintptr_t sp = 0;
+
+	(void)state;
+	/* All that is not mapped between there and the block is mapped now. */
+	for (uintptr_t at = below; block && at < block; at += PAGE) {
+		void *page = mmap((void *)at, PAGE, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (!sp && page == (void *)at)
+			sp = at + 128;
+	}
+	if (!sp)
+		sp = below + 128;
+	assert_int_equal(stack_bounds_high(&bounds, sp, 1), (sp | (PAGE - 1)) + 1);
+	struct stack_bounds own = {0};
+	assert_int_equal(stack_bounds_high(&bounds, here(), UINT64_MAX / 2),
+			 stack_bounds_high(&own, here(), 1));
+	assert_int_equal(stack_bounds_high(&bounds, sp, UINT64_MAX / 2), (sp | (PAGE - 1)) + 1);
+}
+
 static void mapping_is_found_in_text_that_comes_in_pieces(void **state)
 {
 	int pipes[2];
@@ -160,6 +196,8 @@ int main(void)
 #endif
 		cmocka_unit_test(bounds_of_the_main_thread_reach_its_arguments),
 		cmocka_unit_test(foreign_stack_is_read_within_its_page),
+		cmocka_unit_test(
+			a_fiber_below_the_main_threads_control_block_is_no_part_of_its_stack),
 		cmocka_unit_test(mapping_is_found_in_text_that_comes_in_pieces),
 	};
 

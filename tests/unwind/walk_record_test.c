@@ -17,6 +17,8 @@
 #include "unwind/stack_bounds.h"
 #include "unwind/unwind_table.h"
 
+#define PAGE 4096u
+
 #define FRAMES      24u
 #define STACKS      12u
 #define REGISTERS   64u /* bytes around the start's registers that are tried */
@@ -129,6 +131,38 @@ static void record(const struct waiter *waiter)
 	assert_true(sizeof(known) >= sizeof(struct walk_record) + 10u * reads.nr);
 	walk_record_write(&known.record, &reads);
 	assert_true(compare(&waiter->start, waiter->high));
+}
+
+/* As on a fiber whose stack is shorter than that of the record, with nothing mapped above it. */
+static void pages_above_a_difference_are_not_read(void **state)
+{
+	static struct walk_reads made;
+	uint8_t *pages =
+		mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint64_t sp = (uint64_t)(uintptr_t)pages + PAGE - 64;
+	const struct unwind_start start = {.pc = 1, .sp = sp};
+
+	(void)state;
+	assert_true(pages != MAP_FAILED);
+	made = (struct walk_reads){.pc = 1,
+				   .reach = 2 * PAGE,
+				   .fp_distance = WALK_RECORD_FP_ANY,
+				   .nr = 3,
+				   .reads = {{.at = 8, .value = 5},
+					     {.at = 72, .is_place = true, .value = 640},
+					     {.at = 64 + PAGE, .value = 6}}};
+	memcpy((void *)(uintptr_t)(sp + 8), &(uint64_t){5}, 8);
+	memcpy((void *)(uintptr_t)(sp + 72), &(uint64_t){sp + 640}, 8);
+	memcpy((void *)(uintptr_t)(sp + 64 + PAGE), &(uint64_t){6}, 8);
+	walk_record_write(&known.record, &made);
+	assert_true(walk_record_holds(&known.record, &start, sp + 2 * PAGE, 0));
+	memcpy((void *)(uintptr_t)(sp + 72), &(uint64_t){sp + 648}, 8);
+	assert_int_equal(mprotect(pages + 2 * PAGE, PAGE, PROT_NONE), 0);
+	assert_false(walk_record_holds(&known.record, &start, sp + 2 * PAGE, 0));
+	memcpy((void *)(uintptr_t)(sp + 8), &(uint64_t){7}, 8);
+	assert_int_equal(mprotect(pages + PAGE, PAGE, PROT_NONE), 0);
+	assert_false(walk_record_holds(&known.record, &start, sp + 2 * PAGE, 0));
+	munmap(pages, 3 * PAGE);
 }
 
 static bool was_read(uint64_t at)
@@ -306,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_holds_only_for_the_words_that_the_walk_read),
+		cmocka_unit_test(pages_above_a_difference_are_not_read),
 		cmocka_unit_test(cut_walks_and_other_frames_are_not_recorded),
 		cmocka_unit_test(code_without_a_file_is_not_recorded),
 	};
