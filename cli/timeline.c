@@ -474,7 +474,7 @@ static int open_and_show(struct timeline *timeline)
 	int status = EXIT_FAILED;
 
 	if (whole_profile_open(&whole, timeline->path, true, &error) ||
-	    profile_load(whole.path, &profile, &error)) {
+	    profile_load_names(whole.path, &profile, &error)) {
 		log_error("%s", error ? error : timeline->path);
 	} else {
 		timeline->lacks_some = timeline_losses_say_missing(profile, whole.is_written);

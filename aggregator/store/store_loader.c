@@ -522,9 +522,8 @@ static int take_pending(struct collection *collection, struct statement *row)
 
 static int end_process(struct roster_process *process)
 {
-	int error = process->correlator
-			    ? correlator_load_end(process->correlator, &process->counts)
-			    : 0;
+	int error = process->correlator ? correlator_load_end(process->correlator, &process->counts)
+					: 0;
 
 	if (!error && process->memory)
 		error = memory_account_load_end(process->memory);
@@ -540,7 +539,8 @@ static int end_processes(struct collection *collection)
 	return error;
 }
 
-static const struct store_table names[] = { /* those of stacks come last */
+static const struct store_table names[] = {
+	/* those of stacks come last */
 	{"SELECT * FROM strings ORDER BY id", take_string},
 	{"SELECT * FROM writers ORDER BY id", take_writer},
 	{"SELECT * FROM hosts ORDER BY id", take_host},
@@ -550,17 +550,17 @@ static const struct store_table names[] = { /* those of stacks come last */
 	{"SELECT * FROM codes ORDER BY id", take_code},
 	{"SELECT * FROM frames ORDER BY id", take_frame},
 	{"SELECT * FROM nodes ORDER BY id", take_node},
+	{"SELECT * FROM process_devices ORDER BY process, device_id", take_process_device},
 };
 
 int store_loader_load_names(struct database *database, struct collection *collection, bool stacks)
 {
-	return store_table_load(database, collection, names, stacks ? 9 : 5);
+	return store_table_load(database, collection, names, stacks ? 10 : 5);
 }
 
 int store_loader_load(struct database *database, struct collection *collection)
 {
 	static const struct store_table tables[] = {
-		{"SELECT * FROM process_devices ORDER BY process, device_id", take_process_device},
 		{"SELECT * FROM process_notices ORDER BY process, position", take_process_notice},
 		{"SELECT * FROM epochs ORDER BY id", take_epoch},
 		{"SELECT * FROM epoch_ids ORDER BY epoch, kind, base", take_epoch_ids},

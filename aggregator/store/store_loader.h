@@ -12,8 +12,8 @@
  * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
-/* Loads what the other tables name: strings, writers, hosts, devices and processes, and what stacks consist of if it is
- * wanted. As above. */
+/* Loads what the other tables name: strings, writers, hosts, devices and processes, and, if it is wanted, what stacks
+ * consist of, and which processes use which devices. As above. */
 int store_loader_load_names(struct database *database, struct collection *collection, bool stacks);
 
 #endif

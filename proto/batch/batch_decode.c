@@ -346,6 +346,39 @@ enum message_type batch_frame_type(const uint8_t *frame, size_t size)
 						  : (enum message_type)0;
 }
 
+/* Reads an unsigned number in any of MessagePack's forms. false: there is none. */
+static bool peek_number(const uint8_t *frame, size_t size, size_t *at, uint64_t *number)
+{
+	if (*at >= size)
+		return false;
+	const uint8_t first = frame[(*at)++];
+	const uint32_t nr_bytes = first >= 0xcc && first <= 0xcf ? 1u << (first - 0xcc) : 0;
+
+	*number = first;
+	if (first <= INT8_MAX)
+		return true;
+	if (!nr_bytes || nr_bytes > size - *at)
+		return false;
+	*number = 0;
+	for (uint32_t i = 0; i < nr_bytes; i++)
+		*number = *number << 8 | frame[(*at)++];
+	return true;
+}
+
+uint32_t batch_frame_process(const uint8_t *frame, size_t size)
+{
+	size_t at = 1;
+	uint64_t number = 0;
+
+	if (size == 0 || (frame[0] & 0xf0) != 0x90 ||
+	    batch_frame_type(frame, size) != MESSAGE_EVENTS)
+		return 0;
+	for (uint32_t i = 0; i < 4; i++) /* type, version, seq, process_id */
+		if (!peek_number(frame, size, &at, &number))
+			return 0;
+	return number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
 int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
 		 struct message *message)
 {

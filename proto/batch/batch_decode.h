@@ -30,6 +30,9 @@ int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t siz
 /* Returns the type that a frame names, unchecked, without a look at the rest; 0: only batch_decode() can tell. */
 enum message_type batch_frame_type(const uint8_t *frame, size_t size);
 
+/* Returns the process of an EVENTS frame in the same way; 0: only batch_decode() can tell. */
+uint32_t batch_frame_process(const uint8_t *frame, size_t size);
+
 /* One line about the last error, borrowed until the next call; "" after success. */
 const char *batch_decoder_error(const struct batch_decoder *decoder);
 

@@ -126,14 +126,14 @@ static void place_between(const struct clock_offset *before, const struct clock_
 		clock_map_stray(passed_ns < left_ns ? passed_ns : left_ns);
 }
 
-bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
-		    struct clock_map_place *place)
+bool clock_map_stretch_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
+			    struct clock_map_stretch *stretch)
 {
 	uint32_t count, low = 0;
 	const struct clock_offset *offsets = clock_map_host(map, host, &count);
 	uint32_t high = count;
 
-	*place = (struct clock_map_place){0};
+	*stretch = (struct clock_map_stretch){0};
 	if (!count)
 		return false;
 	while (low < high) { /* finds the first comparison after the time */
@@ -144,10 +144,31 @@ bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns
 		else
 			high = middle;
 	}
-	if (low == 0 || low == count)
-		place_at(&offsets[low ? low - 1 : 0], time_ns, place);
+	stretch->before = low ? &offsets[low - 1] : NULL;
+	stretch->after = low < count ? &offsets[low] : NULL;
+	stretch->from_ns = low ? offsets[low - 1].time_ns : 0;
+	stretch->to_ns = low < count ? offsets[low].time_ns : UINT64_MAX;
+	return true;
+}
+
+void clock_map_stretch_place(const struct clock_map_stretch *stretch, uint64_t time_ns,
+			     struct clock_map_place *place)
+{
+	if (stretch->before && stretch->after)
+		place_between(stretch->before, stretch->after, time_ns, place);
 	else
-		place_between(&offsets[low - 1], &offsets[low], time_ns, place);
+		place_at(stretch->before ? stretch->before : stretch->after, time_ns, place);
+}
+
+bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
+		    struct clock_map_place *place)
+{
+	struct clock_map_stretch stretch;
+
+	*place = (struct clock_map_place){0};
+	if (!clock_map_stretch_find(map, host, time_ns, &stretch))
+		return false;
+	clock_map_stretch_place(&stretch, time_ns, place);
 	return true;
 }
 

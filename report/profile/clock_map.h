@@ -37,6 +37,24 @@ struct clock_map_place {
 bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
 		    struct clock_map_place *place);
 
+/* The time from one comparison of a host's clock to the next, for readers that place many times one after the other. */
+struct clock_map_stretch {
+	const struct clock_offset *before, *after; /* borrowed; one is NULL at the ends */
+	uint64_t from_ns, to_ns;                   /* it has the times in [from_ns, to_ns) */
+};
+
+/* Finds the stretch that has a time of a host's CLOCK_MONOTONIC, and the clock's state at a time in it. Together they
+ * are clock_map_find(). false: not known, and the stretch has no time. */
+bool clock_map_stretch_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
+			    struct clock_map_stretch *stretch);
+void clock_map_stretch_place(const struct clock_map_stretch *stretch, uint64_t time_ns,
+			     struct clock_map_place *place);
+
+static inline bool clock_map_stretch_has(const struct clock_map_stretch *stretch, uint64_t time_ns)
+{
+	return time_ns >= stretch->from_ns && time_ns < stretch->to_ns;
+}
+
 /* Returns the amount by which a clock may stray from its comparison in that time: CLOCK_MAP_DRIFT_PPM of it. */
 uint64_t clock_map_stray(uint64_t passed_ns);
 

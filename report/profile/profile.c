@@ -24,6 +24,7 @@
 #include "aggregator/store/store_placement.h"
 #include "aggregator/store/store_raw.h"
 #include "aggregator/store/store_schema.h"
+#include "aggregator/store/store_streams.h"
 #include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_totals.h"
 #include "base/clock.h"
@@ -42,22 +43,17 @@ static int load_text(struct database *database, const char *key, char **loaded)
 	return *loaded ? 0 : -ENOMEM;
 }
 
-/* One transaction makes totals, dictionaries and waiting records belong to the same moment. */
-static int load_all(struct database *database, struct profile *profile, enum store_life *life)
+/* Sums, and what tells how they came to be. */
+static int load_sums(struct database *database, struct profile *profile)
 {
-	int error = database_execute(database, "BEGIN");
+	int error = store_loader_load(database, profile->collection);
 
-	if (error)
-		return error;
-	error = store_loader_load(database, profile->collection);
 	if (!error)
 		error = profile_totals_load(database, &profile->totals,
 					    profile->collection->totals);
 	if (!error)
 		error = store_totals_read(database, STORE_TOTALS_SAMPLES,
 					  profile->collection->samples);
-	if (!error)
-		error = store_note_read(database, &profile->notes, &profile->nr_notes);
 	if (!error)
 		error = profile_idle_load(database, profile->collection,
 					  profile_has_note(profile, STORE_NOTE_DAMAGED) ||
@@ -66,13 +62,32 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 	if (!error)
 		error = store_placement_read(database, profile->collection);
 	if (!error)
+		error = store_joins_count(database, profile->collection->roster);
+	return error ? error : profile_collectives_splits(database, &profile->splits);
+}
+
+static int load_names(struct database *database, struct profile *profile)
+{
+	int error = store_loader_load_names(database, profile->collection, true);
+
+	return error ? error : store_streams_load(database, profile->collection);
+}
+
+/* One transaction makes totals, dictionaries and waiting records belong to the same moment. */
+static int load_all(struct database *database, struct profile *profile, bool names_alone,
+		    enum store_life *life)
+{
+	int error = database_execute(database, "BEGIN");
+
+	if (error)
+		return error;
+	error = store_note_read(database, &profile->notes, &profile->nr_notes);
+	if (!error)
+		error = names_alone ? load_names(database, profile) : load_sums(database, profile);
+	if (!error)
 		error = store_clocks_read(database, profile->collection);
 	if (!error)
 		error = store_raw_newest(database, &profile->raw_samples);
-	if (!error)
-		error = store_joins_count(database, profile->collection->roster);
-	if (!error)
-		error = profile_collectives_splits(database, &profile->splits);
 	if (!error)
 		error = load_text(database, "'title'", &profile->title);
 	if (!error)
@@ -119,7 +134,7 @@ static bool is_still_written(const char *path, enum store_life life)
 					: life == STORE_LIFE_OPEN && store_life_is_written(path);
 }
 
-static int load(const char *path, struct profile *profile, char **error)
+static int load(const char *path, struct profile *profile, bool names_alone, char **error)
 {
 	enum store_life life = STORE_LIFE_OPEN;
 	struct database *database;
@@ -144,7 +159,7 @@ static int load(const char *path, struct profile *profile, char **error)
 	if (status == -ENOENT)
 		explain(path, status, "empty: no aggregator has written to it yet", error);
 	if (!status) {
-		status = load_all(database, profile, &life);
+		status = load_all(database, profile, names_alone, &life);
 		if (status == -EPROTO)
 			explain(path, status, "damaged: what stands in it cannot be", error);
 	}
@@ -157,7 +172,7 @@ static int load(const char *path, struct profile *profile, char **error)
 	return status;
 }
 
-int profile_load(const char *path, struct profile **profile, char **error)
+static int create(const char *path, bool names_alone, struct profile **profile, char **error)
 {
 	if (error)
 		*error = NULL;
@@ -165,18 +180,27 @@ int profile_load(const char *path, struct profile **profile, char **error)
 	if (!*profile)
 		return -ENOMEM;
 
-	int status = load(path, *profile, error);
+	int status = load(path, *profile, names_alone, error);
 	if (!status)
 		status = fold_waiting(*profile);
-	if (!status)
+	if (!status && !names_alone)
 		status = profile_join_accounts((*profile)->collection->roster);
 	if (status) {
 		explain(path, status, strerror(-status), error);
 		profile_destroy(*profile);
 		*profile = NULL;
-		return status;
 	}
-	return 0;
+	return status;
+}
+
+int profile_load(const char *path, struct profile **profile, char **error)
+{
+	return create(path, false, profile, error);
+}
+
+int profile_load_names(const char *path, struct profile **profile, char **error)
+{
+	return create(path, true, profile, error);
 }
 
 void profile_destroy(struct profile *profile)

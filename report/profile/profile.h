@@ -20,11 +20,11 @@
 struct profile {
 	struct collection *collection;
 	struct profile_totals totals;
-	char *title;                     /* NULL: none */
-	char *slice; /* which part of another profile it is (profile_slice.h); NULL: none */
-	bool written;                    /* a process is writing it, so more may come */
-	uint64_t read_ns;                /* CLOCK_REALTIME, when it was loaded */
-	bool abandoned; /* no process is writing it, and the last writer did not close it */
+	char *title;      /* NULL: none */
+	char *slice;      /* which part of another profile it is (profile_slice.h); NULL: none */
+	bool written;     /* a process is writing it, so more may come */
+	uint64_t read_ns; /* CLOCK_REALTIME, when it was loaded */
+	bool abandoned;   /* no process is writing it, and the last writer did not close it */
 	int64_t nr_writers, nr_open; /* of store_life_writers() */
 	int32_t nr_nodes;            /* nodes that were to take part; 0: not known */
 	uint64_t waiting;            /* records that were still waiting for their launch */
@@ -45,6 +45,10 @@ struct profile {
  * damaged, or it has a newer schema; -EACCES, -EBUSY, -EIO, -ENOMEM. On error *profile is NULL; *error, if error is
  * not NULL, is one line with the path that the caller owns: free(). */
 int profile_load(const char *path, struct profile **profile, char **error);
+
+/* Loads what events of its timeline name, how clocks stood, and what is missing, in a part of the time: no sums, no
+ * accounts, and of processes the counts that were stored. As above. */
+int profile_load_names(const char *path, struct profile **profile, char **error);
 void profile_destroy(struct profile *profile); /* accepts NULL */
 
 /* Returns whether it has a note of this kind. */

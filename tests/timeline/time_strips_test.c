@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
@@ -272,6 +273,20 @@ static void steps_begin_with_their_first_process(void **state)
 	time_strips_fini(&strips);
 }
 
+/* The profile's sums tell of work on a device. */
+static void note_sum(struct fixture *f, uint32_t process_id, uint32_t device_id)
+{
+	const struct fold_key key = {.process_id = process_id,
+				     .device_id = device_id,
+				     .name_id = f->gemm,
+				     .kind = RECORD_GPU_KERNEL};
+	struct fold_row *row =
+		fold_table_append(f->profile.collection->totals, &key, fold_table_hash(&key));
+
+	assert_non_null(row);
+	assert_int_equal(fold_row_add_one(row, 1, 0), 0);
+}
+
 /* Of each rank a device, which works in its own nanoseconds. */
 static void add_ranks(struct fixture *f, struct event_packer *packer, uint32_t first)
 {
@@ -293,6 +308,7 @@ static void add_ranks(struct fixture *f, struct event_packer *packer, uint32_t f
 			roster_process_set_devices(roster_process(roster, process), &ordinal, 1),
 			0);
 		roster_process(roster, process)->rank = 10 + rank;
+		note_sum(f, process, 0);
 		event_packer_begin(packer, process, OFFSET_NS, true);
 		event_packer_record(
 			packer,
@@ -315,6 +331,7 @@ static void many_devices_have_fewer_bins_and_the_last_ones_are_counted(void **st
 	memcpy(options.profile, f->profile.timeline_id, sizeof(options.profile));
 	assert_int_equal(event_log_open(f->store, &options, &log), 0);
 	add_ranks(f, event_log_packer(log), 3);
+	note_sum(f, 2, 7); /* is not described */
 	event_log_write(log, 2);
 	event_log_close(log);
 	f->profile.notes = notes;

@@ -108,6 +108,14 @@ static const uint8_t *unpack(struct reader *reader, const struct event_block_hea
 	return NULL;
 }
 
+static bool is_unwanted(const struct reader *reader, const uint8_t *frame, size_t size)
+{
+	const struct event_asks *asks = &reader->asks;
+	const uint32_t process_id = asks->wants_process ? batch_frame_process(frame, size) : 0;
+
+	return process_id && !asks->wants_process(asks->context, process_id);
+}
+
 static int take_frames(struct reader *reader, const uint8_t *bytes, size_t left)
 {
 	struct message message;
@@ -118,6 +126,11 @@ static int take_frames(struct reader *reader, const uint8_t *bytes, size_t left)
 		memcpy(&size, bytes, left < sizeof(size) ? left : sizeof(size));
 		if (left < sizeof(size) || size > left - sizeof(size))
 			break;
+		if (is_unwanted(reader, bytes + sizeof(size), size)) {
+			bytes += sizeof(size) + size;
+			left -= sizeof(size) + size;
+			continue;
+		}
 		status = batch_decode(reader->decoder, bytes + sizeof(size), size, &message);
 		if (status == -ENOMEM)
 			return status;

@@ -30,10 +30,14 @@ typedef int event_take(void *context, const struct message_events *events);
 typedef bool event_wants(void *context, const struct event_block_head *head,
 			 const struct event_span *spans);
 
+/* Says whether the events of a process are wanted. Those of others are not decoded, and count nowhere. */
+typedef bool event_wants_process(void *context, uint32_t process_id);
+
 struct event_asks {
-	event_take *take;   /* NULL: heads and spans alone are read */
-	event_wants *wants; /* NULL: all are */
-	void *context;      /* of both */
+	event_take *take;                   /* NULL: heads and spans alone are read */
+	event_wants *wants;                 /* NULL: all are */
+	event_wants_process *wants_process; /* NULL: all are */
+	void *context;                      /* of all three */
 	/* EVENT_FORMAT_ID bytes: files of other profiles are foreign; NULL: the log's writer is not known to the store,
 	 * and only files of version 1 are believed */
 	const uint8_t *profile;

@@ -24,25 +24,22 @@
 #define WORDS_SIZE   256u
 #define REACH_FACTOR 8u
 
-/* Leaves what names things. The new writers' ids keep a merge from taking the part for the whole. */
-static const char strip[] =
-	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;"
-	"DELETE FROM totals; DELETE FROM total_blocks; DELETE FROM timelines;"
-	"DELETE FROM timeline_blocks; DELETE FROM pending; DELETE FROM ledger;"
-	"DELETE FROM api_calls; DELETE FROM kernel_configs; DELETE FROM memory;"
-	"DELETE FROM memory_stacks; DELETE FROM host_samples; DELETE FROM sample_blocks;"
-	"DELETE FROM sample_levels; DELETE FROM idle_devices; DELETE FROM idle_blocks;"
-	"DELETE FROM raw_samples; DELETE FROM communicators; DELETE FROM collectives;"
-	"DELETE FROM collective_kernels; DELETE FROM collective_joins;"
-	"DELETE FROM collective_folds; DELETE FROM collective_members;"
-	"DELETE FROM collective_sums; DELETE FROM collective_splits;"
-	"DELETE FROM launch_delays; DELETE FROM device_telemetry; DELETE FROM launch_cpus;"
-	"DELETE FROM messages; DELETE FROM epoch_ids;"
+#define COLUMNS_MAX 32u
+
+/* Tables that name things, which a part has as they are. All others begin empty. */
+static const char *const tables[] = {
+	"meta",     "strings",         "modules",       "codes",           "frames",
+	"nodes",    "hosts",           "devices",       "processes",       "process_devices",
+	"writers",  "process_notices", "epochs",        "device_limits",   "streams",
+	"contexts", "host_clocks",     "clock_offsets", "device_topology", "device_links",
+};
+
+/* The new writers' ids keep a merge from taking the part for the whole. */
+static const char begin_anew[] =
 	"UPDATE processes SET state = 1, launches = 0, failed = 0, expired = 0, records = 0,"
 	" matched = 0, unmatched = 0, invalid = 0;"
 	"UPDATE epochs SET state = 1;"
-	"UPDATE writers SET writer = randomblob(16), closed = 1;"
-	"COMMIT";
+	"UPDATE writers SET writer = randomblob(16), closed = 1;";
 
 static int explain(struct database *database, const char *path, int status, char **error)
 {
@@ -51,7 +48,7 @@ static int explain(struct database *database, const char *path, int status, char
 
 /* ---- the copy */
 
-/* VACUUM takes an empty file. A profile is its owner's. */
+/* A profile is its owner's. */
 static int make(const char *path, char **error)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -62,7 +59,66 @@ static int make(const char *path, char **error)
 	return 0;
 }
 
-static int copy(const char *store_path, const char *path, char **error)
+struct copied_table {
+	struct statement *insert;
+	uint32_t nr_columns;
+};
+
+static int copy_row(struct statement *row, void *context)
+{
+	const struct copied_table *table = context;
+	struct database_value values[COLUMNS_MAX];
+
+	for (uint32_t i = 0; i < table->nr_columns; i++)
+		values[i] = statement_value(row, i);
+	return statement_run(table->insert, values, table->nr_columns);
+}
+
+static int copy_table(struct database *whole, struct database *part, const char *name)
+{
+	struct copied_table table = {0};
+	char sql[192];
+	int64_t nr_columns;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM pragma_table_info('%s')", name);
+	int error = database_query_number(part, sql, &nr_columns);
+	if (error)
+		return error;
+	if (nr_columns < 1 || nr_columns > COLUMNS_MAX)
+		return -EPROTO;
+	table.nr_columns = (uint32_t)nr_columns;
+	int size = snprintf(sql, sizeof(sql), "REPLACE INTO %s VALUES (?", name);
+	for (uint32_t i = 1; i < table.nr_columns; i++)
+		size += snprintf(sql + size, sizeof(sql) - (size_t)size, ",?");
+	snprintf(sql + size, sizeof(sql) - (size_t)size, ")");
+	error = statement_create(part, sql, &table.insert);
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s", name);
+	if (!error)
+		error = database_rows(whole, sql, copy_row, &table);
+	statement_destroy(table.insert);
+	return error;
+}
+
+/* All tables show the same moment. */
+static int copy_tables(struct database *whole, struct database *part)
+{
+	int error = database_execute(whole, "BEGIN");
+
+	if (!error)
+		error = store_schema_create(part);
+	if (!error)
+		error = database_execute(part, "PRAGMA journal_mode = OFF;"
+					       "PRAGMA synchronous = OFF; BEGIN");
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !error; i++)
+		error = copy_table(whole, part, tables[i]);
+	if (!error)
+		error = database_execute(part, begin_anew);
+	if (!error)
+		error = database_execute(part, "COMMIT");
+	return error;
+}
+
+static int copy(const char *store_path, const char *path, struct database *part, char **error)
 {
 	struct database *whole;
 	int64_t version;
@@ -78,11 +134,10 @@ static int copy(const char *store_path, const char *path, char **error)
 				       "profile of this version",
 				       store_path);
 	if (!status)
-		status = make(path, error);
-	if (!status)
-		status = database_copy(whole, path, UINT64_MAX);
+		status = copy_tables(whole, part);
 	if (status && !*error)
-		status = explain(whole, status == -ENOSPC ? path : store_path, status, error);
+		status = explain(status == -ENOSPC ? part : whole,
+				 status == -ENOSPC ? path : store_path, status, error);
 	database_close(whole);
 	return status;
 }
@@ -165,7 +220,7 @@ static int fill(struct database *database, const struct profile_slice *slice,
 				  .by_launch = slice->by_launch};
 	struct collection *collection = collection_create();
 	char words[WORDS_SIZE];
-	int error = collection ? database_execute(database, strip) : -ENOMEM;
+	int error = collection ? 0 : -ENOMEM;
 
 	if (!error)
 		error = store_timeline_forget(database);
@@ -247,29 +302,29 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 	}
 }
 
-/* Writes the part with free pages at path, and without them at output_path. */
+/* Writes the part at path, and then names it output_path. */
 static int write_part(const struct profile_slice *slice, const char *path, const char *output_path,
 		      const struct timeline_events *events, struct profile_slice_counts *counts,
 		      char **error)
 {
 	struct database *database;
-	int status = copy(slice->store_path, path, error);
+	int status = make(path, error);
 
 	if (!status)
 		status = database_open(path, false, &database, error);
 	if (status)
 		return status;
-	status = fill(database, slice, events, counts);
+	status = copy(slice->store_path, path, database, error);
+	if (!status)
+		status = fill(database, slice, events, counts);
 	if (!status && counts->nr_work == 0 && !slice->may_be_empty)
 		status = error_text_set(error, -ENODATA,
 					"no GPU work of these ranks is in this time");
-	if (!status)
-		status = make(output_path, error);
-	if (!status)
-		status = database_copy(database, output_path, UINT64_MAX);
 	if (status && !*error)
-		status = explain(database, output_path, status, error);
+		status = explain(database, path, status, error);
 	database_close(database);
+	if (!status && rename(path, output_path))
+		status = error_text_set(error, -errno, "%s: %s", output_path, strerror(errno));
 	return status;
 }
 
@@ -291,9 +346,8 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 		if (!events.counts.log.dropped_events)
 			counts->nr_silent = timeline_source_silent(slice->source, slice->request);
 		status = write_part(slice, path, output_path, &events, counts, error);
-		unlink(path);
 		if (status)
-			unlink(output_path);
+			unlink(path);
 	}
 	timeline_events_fini(&events);
 	return status;

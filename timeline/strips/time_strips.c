@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "base/run_sort.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_totals.h"
 #include "timeline/trace/nccl_names.h"
 #include "timeline/trace/timeline_stretches.h"
 
@@ -36,6 +39,7 @@ struct maker {
 	struct nccl_names names;
 	struct strip_bins *bins;     /* owns; of the first TIME_STRIPS_MOST devices */
 	uint8_t *have_work;          /* owns; by device */
+	uint8_t *processes;          /* owns; [id - 1]: it has a strip; NULL: all may have one */
 	struct pieces *pieces;       /* owns; as bins */
 	uint32_t nr_new, pieces_max; /* of all devices: those of the stretch */
 	uint64_t from_ns, to_ns;     /* of the stretch */
@@ -155,7 +159,8 @@ static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 {
 	struct maker *maker = context;
 	const struct timeline_sink sink = {take_launch, take_work, maker};
-	const struct timeline_request request = {.from_ns = from_ns, .to_ns = to_ns};
+	const struct timeline_request request = {
+		.from_ns = from_ns, .to_ns = to_ns, .processes = maker->processes};
 	struct timeline_counts counts;
 
 	begin_stretch(maker, from_ns, to_ns);
@@ -204,6 +209,45 @@ static int finish(struct maker *maker)
 	return 0;
 }
 
+/* Those with strips are known by their events. */
+static int note_work(void *context, const struct fold_row *row)
+{
+	struct maker *maker = context;
+	const uint32_t device =
+		strip_devices_find(&maker->devices, row->key.process_id, row->key.device_id);
+
+	if (row->key.kind <= RECORD_GPU_GRAPH && device >= TIME_STRIPS_MOST)
+		maker->have_work[device] = 1;
+	return 0;
+}
+
+static bool has_strip(const struct maker *maker, uint32_t process_id)
+{
+	const struct roster_process *process = roster_process(maker->devices.roster, process_id);
+	bool has = process->nr_devices == 0;
+
+	for (uint32_t i = 0; i < process->nr_devices && !has; i++)
+		has = strip_devices_find(&maker->devices, process_id,
+					 process->devices[i].device_id) < TIME_STRIPS_MOST;
+	return has;
+}
+
+/* Of more devices than have strips, the events of the others' processes need not be read: sums tell which have work. */
+static int choose_processes(struct maker *maker)
+{
+	const struct profile *profile = timeline_source_profile(maker->source);
+	const uint32_t nr = roster_size(maker->devices.roster).processes;
+
+	if (maker->devices.nr_known <= TIME_STRIPS_MOST)
+		return 0;
+	maker->processes = calloc(nr + 1ull, sizeof(*maker->processes));
+	if (!maker->processes)
+		return -ENOMEM;
+	for (uint32_t id = 1; id <= nr; id++)
+		maker->processes[id - 1] = has_strip(maker, id);
+	return profile_totals_each(&profile->totals, profile->collection->totals, note_work, maker);
+}
+
 static int init(struct maker *maker)
 {
 	const struct profile *profile = timeline_source_profile(maker->source);
@@ -214,7 +258,9 @@ static int init(struct maker *maker)
 	maker->bins = calloc(TIME_STRIPS_MOST, sizeof(*maker->bins));
 	maker->pieces = calloc(TIME_STRIPS_MOST, sizeof(*maker->pieces));
 	maker->have_work = calloc(maker->devices.nr_devices + 1ull, 1);
-	return maker->bins && maker->pieces && maker->have_work ? error : -ENOMEM;
+	if (!maker->bins || !maker->pieces || !maker->have_work)
+		return -ENOMEM;
+	return error ? error : choose_processes(maker);
 }
 
 static void fini(struct maker *maker)
@@ -226,6 +272,7 @@ static void fini(struct maker *maker)
 		free(maker->pieces[i].list);
 	free(maker->pieces);
 	free(maker->have_work);
+	free(maker->processes);
 	nccl_names_fini(&maker->names);
 	strip_devices_fini(&maker->devices);
 }

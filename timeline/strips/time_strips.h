@@ -23,10 +23,12 @@ struct time_strip {
 struct time_strips {
 	uint64_t first_ns, end_ns; /* of all events, on the source's clock */
 	struct strip_axis axis;
-	struct time_strip *strips;       /* owns; those with GPU work, by rank, host and GPU */
-	uint32_t nr_strips, nr_left_out; /* left out: devices with GPU work */
-	uint32_t nr_missing;             /* nodes whose events are not here, as the profile notes */
-	struct step_ticks ticks;
+	struct time_strip *strips; /* owns; those with GPU work, by rank, host and GPU */
+	uint32_t nr_strips;
+	/* devices with GPU work, by the profile's sums: events of processes that have no strip are not read */
+	uint32_t nr_left_out;
+	uint32_t nr_missing;           /* nodes whose events are not here, as the profile notes */
+	struct step_ticks ticks;       /* of the processes whose events are read */
 	struct timeline_counts counts; /* timeline_stretches_count() */
 };
 

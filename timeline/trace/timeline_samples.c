@@ -12,7 +12,7 @@
 
 struct reader {
 	struct timeline_samples *samples;
-	const struct timeline_source *source;
+	struct timeline_source *source;
 	const struct timeline_request *request;
 	struct catalog_size size;
 };

@@ -26,6 +26,8 @@ struct timeline_source {
 	bool *are_local;           /* owns; [host - 1]: it has the kernel of the common clock */
 	bool *are_same; /* owns; as are_local: and no comparison says that its clock is another */
 	uint32_t nr_processes, nr_hosts;
+	uint32_t placed_host; /* whose time was placed last; 0: none */
+	struct clock_map_stretch placed;
 	/* of the present reading */
 	const struct timeline_request *request;
 	const struct timeline_sink *sink;
@@ -68,34 +70,40 @@ static void find_local_hosts(struct timeline_source *source)
 	}
 }
 
-/* Finds the state of a host's clock. Nodes that share a kernel, as its boot id says, share its clock. */
+/* Finds what is known of a host's clock. Nodes that share a kernel, as its boot id says, share its clock. */
 static bool find_clock(const struct timeline_source *source, uint32_t host, uint64_t time_ns,
-		       struct clock_map_place *found)
+		       struct clock_map_stretch *found)
 {
 	const struct roster *roster = source->profile->collection->roster;
 	const struct roster_host *known = roster_host(roster, host);
 
 	if (!source->map)
 		return false;
-	if (clock_map_find(source->map, host, time_ns, found))
+	if (clock_map_stretch_find(source->map, host, time_ns, found))
 		return true;
 	for (uint32_t id = 1; known && known->boot_id && id <= source->nr_hosts; id++)
 		if (roster_host(roster, id)->boot_id == known->boot_id &&
-		    clock_map_find(source->map, id, time_ns, found))
+		    clock_map_stretch_find(source->map, id, time_ns, found))
 			return true;
 	return false;
 }
 
 /* Puts a time of a host's CLOCK_MONOTONIC on the common clock. The same kernel has the same clock, unless a time
- * namespace shifts it by more than the comparison's error. false: nobody knows how. */
-static bool place(const struct timeline_source *source, uint32_t host, uint64_t *time_ns)
+ * namespace shifts it by more than the comparison's error. Events of a host mostly follow one another. false: nobody
+ * knows how. */
+static bool place(struct timeline_source *source, uint32_t host, uint64_t *time_ns)
 {
 	struct clock_map_place found;
 
 	if (source->are_same[host - 1])
 		return true;
-	if (!find_clock(source, host, *time_ns, &found))
-		return source->nr_hosts == 1;
+	if (host != source->placed_host || !clock_map_stretch_has(&source->placed, *time_ns)) {
+		source->placed_host = 0;
+		if (!find_clock(source, host, *time_ns, &source->placed))
+			return source->nr_hosts == 1;
+		source->placed_host = host;
+	}
+	clock_map_stretch_place(&source->placed, *time_ns, &found);
 	if (source->are_local[host - 1] && llabs(found.offset_ns) <= (int64_t)found.bound_ns)
 		return true;
 	*time_ns -= (uint64_t)found.offset_ns;
@@ -115,8 +123,11 @@ static int64_t offset_of(struct timeline_source *source, const struct message_ev
 
 /* ---- events */
 
-static bool is_wanted(const struct timeline_request *request, const struct roster_process *process)
+static bool is_wanted(const struct timeline_request *request, uint32_t process_id,
+		      const struct roster_process *process)
 {
+	if (request->processes && !request->processes[process_id - 1])
+		return false;
 	return !request->ranks ||
 	       (process->rank >= 0 && (uint32_t)process->rank < request->nr_ranks &&
 		request->ranks[process->rank]);
@@ -202,16 +213,28 @@ static int take(void *context, const struct message_events *from)
 		return 0;
 	}
 	source->have_events[from->process_id - 1] = true;
-	if (!is_wanted(source->request, process))
+	if (!is_wanted(source->request, from->process_id, process))
 		return 0;
 	int error = take_launches(source, from, process->identity.host);
 	return error ? error : take_work(source, from, process->identity.host);
 }
 
+/* Unknown ones are wanted, so that they are counted. */
+static bool wants_process(void *context, uint32_t process_id)
+{
+	struct timeline_source *source = context;
+	const struct roster_process *process =
+		roster_process(source->profile->collection->roster, process_id);
+
+	if (process)
+		source->have_events[process_id - 1] = true;
+	return !process || is_wanted(source->request, process_id, process);
+}
+
 /* ---- blocks */
 
 /* Puts a span on the common clock. false: nobody knows how, or it has no time. */
-static bool place_span(const struct timeline_source *source, const struct event_span *span,
+static bool place_span(struct timeline_source *source, const struct event_span *span,
 		       const struct roster_process **process, uint64_t *first_ns, uint64_t *last_ns)
 {
 	*process = roster_process(source->profile->collection->roster, span->process_id);
@@ -232,7 +255,7 @@ static bool touches(const struct timeline_request *request, uint64_t first_ns, u
 static bool wants(void *context, const struct event_block_head *head,
 		  const struct event_span *spans)
 {
-	const struct timeline_source *source = context;
+	struct timeline_source *source = context;
 	const struct timeline_request *request = source->request;
 	const bool wants_all = request->from_ns == 0 && request->to_ns == UINT64_MAX;
 	const struct roster_process *process;
@@ -245,8 +268,8 @@ static bool wants(void *context, const struct event_block_head *head,
 		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			is_wanted_one = wants_all; /* so that it is counted */
 		else
-			is_wanted_one =
-				is_wanted(request, process) && touches(request, first_ns, last_ns);
+			is_wanted_one = is_wanted(request, spans[i].process_id, process) &&
+					touches(request, first_ns, last_ns);
 	}
 	return is_wanted_one;
 }
@@ -257,6 +280,7 @@ int timeline_source_read(struct timeline_source *source, const struct timeline_r
 	const struct event_asks asks = {
 		.take = take,
 		.wants = wants,
+		.wants_process = wants_process,
 		.context = source,
 		.profile = source->profile->has_timeline ? source->profile->timeline_id : NULL,
 	};
@@ -376,14 +400,13 @@ const struct profile *timeline_source_profile(const struct timeline_source *sour
 	return source->profile;
 }
 
-bool timeline_source_place(const struct timeline_source *source,
-			   const struct timeline_request *request, uint32_t process_id,
-			   uint64_t *time_ns)
+bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,
+			   uint32_t process_id, uint64_t *time_ns)
 {
 	const struct roster_process *process =
 		roster_process(source->profile->collection->roster, process_id);
 
-	return process && is_wanted(request, process) &&
+	return process && is_wanted(request, process_id, process) &&
 	       place(source, process->identity.host, time_ns);
 }
 
@@ -400,7 +423,7 @@ uint32_t timeline_source_silent(const struct timeline_source *source,
 					    : &process->counts;
 
 		nr += counts->records && !source->have_events[id - 1] &&
-		      is_wanted(request, process);
+		      is_wanted(request, id, process);
 	}
 	return nr;
 }

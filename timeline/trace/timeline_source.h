@@ -38,7 +38,8 @@ struct timeline_request {
 	bool marks_alone;        /* only blocks with marks are wanted */
 	const uint8_t *ranks;    /* nonzero: wanted; NULL: all processes */
 	uint32_t nr_ranks;
-	uint32_t events_max; /* for timeline_events_read(); 0: there is no limit */
+	const uint8_t *processes; /* [id - 1], of all that the profile has: the same; NULL: all */
+	uint32_t events_max;      /* for timeline_events_read(); 0: there is no limit */
 };
 
 #define TIMELINE_REQUEST_ALL ((struct timeline_request){.to_ns = UINT64_MAX})
@@ -70,9 +71,8 @@ const struct profile *timeline_source_profile(const struct timeline_source *sour
 
 /* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process,
  * or the request does not want it. */
-bool timeline_source_place(const struct timeline_source *source,
-			   const struct timeline_request *request, uint32_t process_id,
-			   uint64_t *time_ns);
+bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,
+			   uint32_t process_id, uint64_t *time_ns);
 
 /* Finds the time of all events; both are 0 where there is none. Errors as timeline_source_read(). */
 int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns);
