@@ -138,8 +138,10 @@ static int run(const struct serve *serve)
 	block_signals(&ending);
 	int status = serve_site_create(serve->paths, serve->nr_paths, serve->control, &site);
 
-	if (!status)
+	if (!status) {
+		serve_site_begin(site);
 		status = start(serve, site, &server, &error);
+	}
 	if (status) {
 		log_error("%s", error ? error : strerror(-status));
 	} else {

@@ -184,8 +184,7 @@ static void want_flame(const struct served_profile *profile, struct wanted_flame
 	snprintf(flame->key, sizeof(flame->key), "%s page", profile->id);
 }
 
-/* Who sees one profile in the list opens it: its page is begun meanwhile. */
-static void begin_page(struct serve_site *site)
+void serve_site_begin(struct serve_site *site)
 {
 	const struct served_profile *profile = serve_list_only(site->list);
 	struct wanted_flame flame;
@@ -212,7 +211,7 @@ static int answer_list(struct serve_site *site, struct http_answer *answer)
 		error = serve_list_write(site->list, *site->window_key ? site->window_key : NULL,
 					 &answer->body, &answer->size);
 	if (!error)
-		begin_page(site);
+		serve_site_begin(site);
 	return error;
 }
 

@@ -25,6 +25,10 @@ void serve_site_destroy(struct serve_site *site);
 /* What the address ends with: "/?token=…" has it. Borrowed until destroy. */
 const char *serve_site_token(const struct serve_site *site);
 
+/* Who serves one profile opens it: its page is begun before anybody asks, here and when the list is shown. Does nothing
+ * if there are several. Not beside serve_site_answer(). */
+void serve_site_begin(struct serve_site *site);
+
 /* An http_answer_fn with the site as its context. */
 int serve_site_answer(void *context, const struct http_request *request,
 		      struct http_answer *answer);
