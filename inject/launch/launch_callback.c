@@ -60,7 +60,7 @@ take_watched(const struct launch_callback *launch, struct launch_thread *thread,
 			 : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
 }
 
-/* Takes less of a stack than was asked for, and counts that. */
+/* Takes less of a stack than was asked for, and counts that. At no level it takes anything else. */
 static __attribute__((noinline)) uint32_t take_less(const struct launch_callback *launch,
 						    struct launch_thread *thread, uint32_t level,
 						    uint64_t now_ns)
@@ -68,17 +68,19 @@ static __attribute__((noinline)) uint32_t take_less(const struct launch_callback
 	_Atomic uint64_t *counts =
 		record_ring_meter(launch->ring, (uint32_t)thread->lane) + RECORD_METER_LESS;
 	struct stack_capture capture = launch->capture;
-	bool has_python = level != COST_LEVEL_NONE && capture.options.mode != STACK_MODE_NATIVE &&
+	bool has_native = capture.options.mode != STACK_MODE_PYTHON;
+	bool has_python = capture.options.mode != STACK_MODE_NATIVE &&
 			  python_frames_first(capture.python) != 0;
 
-	capture.options.mode = level == COST_LEVEL_NONE ? STACK_MODE_NONE
-			       : has_python             ? STACK_MODE_PYTHON
-							: STACK_MODE_NATIVE;
+	if (level == COST_LEVEL_NONE)
+		capture.options.mode = STACK_MODE_NONE;
+	else if (has_python)
+		capture.options.mode = STACK_MODE_PYTHON;
 	if (level == COST_LEVEL_LEAF) {
 		capture.options.native_depth = capture.options.python_depth = 1;
 		capture.leaf_only = true;
 	}
-	if (level != COST_LEVEL_PYTHON || has_python) {
+	if (level == COST_LEVEL_PYTHON ? has_native && has_python : has_native || has_python) {
 		_Atomic uint64_t *count = &counts[level - COST_LEVEL_PYTHON];
 
 		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,

@@ -176,6 +176,26 @@ static void launches_take_less_while_they_cost_too_much(void **state)
 	assert_int_equal(count(fixture, LEDGER_STACK_TRUNCATED), 0);
 }
 
+/* In a thread without Python. */
+static void no_level_takes_frames_that_were_not_asked_for(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[2];
+
+	fixture->launch.capture.options.mode = STACK_MODE_PYTHON;
+	for (uint32_t level = 0; level < COST_LEVELS; level++) {
+		atomic_store(&cost_limit_word, level);
+		on_a_thread(fixture, launch_twice);
+		assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
+		assert_int_equal(records[0].stack_id, RECORD_STACK_NONE);
+	}
+	atomic_store(&cost_limit_word, COST_LEVEL_WHOLE);
+	/* There was nothing that could have been left out. */
+	assert_int_equal(count(fixture, LEDGER_LESS_PYTHON) + count(fixture, LEDGER_LESS_LEAF) +
+				 count(fixture, LEDGER_LESS_NONE),
+			 0);
+}
+
 static void launch_two_blocks(struct fixture *fixture)
 {
 	for (uint32_t id = 1; id <= 2 * LAUNCH_METER_PERIOD; id++) {
@@ -530,6 +550,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(launches_take_less_while_they_cost_too_much, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(no_level_takes_frames_that_were_not_asked_for,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(failed_launch_has_a_second_record_and_counts_once,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(call_within_a_call_of_the_same_id_is_not_counted,
