@@ -187,7 +187,8 @@ static inline bool holds(const struct known_record *record, const struct known_q
 		return false;
 	for (uint32_t i = 0; i < record->nr_outer; i++)
 		differs |= outer[i] ^ query->outer[i];
-	launch_meter_enter_part(query->meter, LAUNCH_METER_PYTHON);
+	if (query->python)
+		launch_meter_enter_part(query->meter, LAUNCH_METER_PYTHON);
 	if (differs ||
 	    !python_record_holds(query->layout, query->python, python, record->nr_python))
 		return false;

@@ -93,10 +93,10 @@ void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_
 /* Part of launch_meter_enter_part(). */
 void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part);
 
-/* What follows belongs to this part of the call. */
+/* What follows belongs to this part of the call, as what comes before may do already. */
 static inline void launch_meter_enter_part(struct launch_meter *meter, enum launch_meter_part part)
 {
-	if (__builtin_expect(meter->by_part, 0))
+	if (__builtin_expect(meter->by_part, 0) && meter->part != part)
 		launch_meter_switch(meter, part);
 }
 

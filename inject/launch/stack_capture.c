@@ -442,7 +442,8 @@ static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_cap
 {
 	struct native_walk native;
 
-	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_PYTHON);
+	if (query->python)
+		launch_meter_enter_part(&scratch->meter, LAUNCH_METER_PYTHON);
 	uint32_t nr_python = walk_python(capture, scratch, query->python, &python_marks);
 	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_NATIVE);
 	uint32_t marks = walk_stack(capture, scratch, query, nr_python, &native);
@@ -475,7 +476,6 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 
 	if (known)
 		known_stacks_prefetch(&scratch->known);
-	launch_meter_enter_part(&scratch->meter, LAUNCH_METER_PYTHON);
 	struct known_query query = {
 		.start = start,
 		.high = capture->options.mode == STACK_MODE_PYTHON
@@ -488,6 +488,8 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 		.python = first_python(capture),
 		.meter = &scratch->meter,
 	};
+	launch_meter_enter_part(&scratch->meter,
+				query.python ? LAUNCH_METER_PYTHON : LAUNCH_METER_NATIVE);
 	if (query.python && python_frames_ambiguous(capture->python))
 		python_marks = 1u << STACK_MARK_SUBINTERPRETER;
 	if (capture->autograd)

@@ -219,6 +219,19 @@ static void one_launch_of_each_block_is_metered(void **state)
 	assert_int_equal(count(fixture, LEDGER_METER_STACKS), 1);
 }
 
+/* In a thread without Python. Stacks are walked, recorded and recognised. */
+static void without_python_no_time_is_that_of_python_frames(void **state)
+{
+	struct fixture *fixture = *state;
+
+	launch_meter_init(1);
+	on_a_thread(fixture, launch_two_blocks);
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	assert_int_equal(count(fixture, LEDGER_METER_PYTHON), 2 * LAUNCH_METER_PERIOD);
+	assert_int_equal(
+		test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_METER_PYTHON).ns, 0);
+}
+
 static void fail_one(struct fixture *fixture)
 {
 	call(fixture, 307, 5);
@@ -546,6 +559,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(one_launch_of_each_block_is_metered, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(without_python_no_time_is_that_of_python_frames,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(launch_has_one_record_with_its_stack, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(launches_take_less_while_they_cost_too_much, set_up,
