@@ -10,7 +10,7 @@
 #include "eh_frame_image.h"
 
 #define UNWIND_MODULES_MAX 8192u          /* executable segments */
-#define UNWIND_BYTES_MAX   (256ull << 20) /* of all tables together, at most */
+#define UNWIND_BYTES_MAX   (256ull << 20) /* of all tables; shared ones may exceed it */
 
 struct unwind_tables;
 
@@ -25,7 +25,8 @@ struct unwind_module {
 	uint32_t flags;              /* enum definition_module_flags */
 };
 
-/* bytes_max: of all tables together, and of the rows of the file that is being built. Memory comes from mmap(), not
+/* bytes_max: of all tables together, and of the rows of the file that is being built. Shared tables count, but are
+ * taken also beyond it. Memory comes from mmap(), not
  * malloc(). The caller owns the tables. NULL: out of memory. unwind_tables_destroy() accepts NULL; no walk may be under
  * way. */
 struct unwind_tables *unwind_tables_create(uint64_t bytes_max);
@@ -67,7 +68,7 @@ struct unwind_totals {
 	uint32_t over_budget; /* no room below bytes_max: not among failed */
 	uint64_t rows, bytes;
 	uint64_t made_bytes; /* of bytes: of tables built here, also those in the arena */
-	uint64_t build_ns; /* CPU time of the building thread */
+	uint64_t build_ns;   /* CPU time of the building thread */
 };
 /* For the thread that builds. */
 void unwind_tables_totals(const struct unwind_tables *tables, struct unwind_totals *totals);

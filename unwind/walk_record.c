@@ -237,8 +237,6 @@ __attribute__((cold)) void walk_record_write(struct walk_record *record,
 					     const struct walk_reads *reads)
 {
 	uint32_t word = 0, place = 0;
-
-	walk_record_head(record, reads);
 	uint64_t *words = (uint64_t *)(record + 1);
 	int32_t *places = (int32_t *)(words + record->nr_words);
 	uint16_t *at = (uint16_t *)(places + record->nr_places);

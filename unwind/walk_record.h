@@ -85,7 +85,8 @@ static inline uint32_t walk_record_bytes(const struct walk_record *record)
 /* Makes the head of a record, without what stands behind it. */
 void walk_record_head(struct walk_record *record, const struct walk_reads *reads);
 
-/* Writes the record; it has room for walk_record_bytes(). */
+/* Writes what stands behind the head that walk_record_head() made of these reads. There is room for
+ * walk_record_bytes(). */
 void walk_record_write(struct walk_record *record, const struct walk_reads *reads);
 
 /* Returns the i-th word, i < nr_words, and where it is, in bytes above sp. They begin at the innermost frame. */

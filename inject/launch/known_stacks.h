@@ -1,7 +1,7 @@
 /* Recognises stacks that a thread has captured before. A known stack is one contiguous record: all that its walk read
  * (unwind/walk_record.h, python/python_record.h), and its id. A few words of a stack choose a record, and all
- * words of the record prove it. Each thread has its own; it takes no lock. Memory is mapped once, when a stack
- * of the thread was not found. */
+ * words of the record prove it. Each thread has its own; it takes no lock. The only allocation is that of
+ * known_stacks_wants(). */
 #ifndef KNOWN_STACKS_H
 #define KNOWN_STACKS_H
 
@@ -55,7 +55,8 @@ void known_stacks_prefetch(const struct known_stacks *known);
 uint32_t known_stacks_find(struct known_stacks *known, const struct known_query *query);
 
 /* Returns whether the stack with this id, which was not found, should be recorded: it has come before, it was not
- * recorded too often in other shapes, and there is memory. */
+ * recorded too often in other shapes, and there is memory. The thread's first call maps KNOWN_STACKS_BYTES, if fewer
+ * than KNOWN_STACKS_THREADS threads have memory. A thread that gets none asks again after some thousand stacks. */
 bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id);
 
 /* Returns memory for walk_reads_collect(), once known_stacks_wants() has returned true. */

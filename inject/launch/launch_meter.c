@@ -5,6 +5,13 @@
 #include "inject/base/monotonic.h"
 #include "proto/ring/record_ring.h"
 
+static_assert(RECORD_METER_NATIVE_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_NATIVE &&
+		      RECORD_METER_PYTHON_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_PYTHON &&
+		      RECORD_METER_INTERN_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_INTERN &&
+		      RECORD_METER_EXIT_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_EXIT &&
+		      LAUNCH_METER_EXIT + 1 == LAUNCH_METER_PARTS,
+	      "add_call() counts on it");
+
 #define FIRST_PLACE (LAUNCH_METER_PERIOD / 2 - 1)
 #define TRIALS      31u
 #define SHARE_TURNS 4u /* one of so many metered calls tells shares */

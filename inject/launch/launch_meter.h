@@ -39,12 +39,13 @@ struct launch_meter {        /* zeroed: the thread has made no call */
 	bool by_part;        /* and each part has a stamp */
 	bool open;           /* the metered call has begun, and has not ended */
 	bool is_next;        /* the next call is metered */
-	bool has_come;       /* the metered call is one that counts; see left_before */
+	bool has_come;       /* launch_meter_turn() came while the call was open */
 	bool tells_shares;   /* it does not count, but tells the shares of the parts */
 	uint8_t turn;        /* of SHARE_TURNS */
 	uint8_t part, place; /* of the stamp; of the metered call in its block */
-	int32_t left_before; /* value of `left` before the metered call: it counts if that has changed */
-	uint64_t stamp;      /* cycles */
+	/* `left` when the call was opened; if it is the same at the end, and no turn came, the call does not count */
+	int32_t left_before;
+	uint64_t stamp;       /* cycles */
 	uint64_t call_ns;     /* CLOCK_MONOTONIC of the metered call */
 	uint64_t since_ns;    /* up to here, the thread's time is counted */
 	_Atomic uint64_t *to; /* the lane's meter; NULL: none */

@@ -6,6 +6,13 @@
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 
+static_assert(LEDGER_METER_NATIVE - LEDGER_METER_ENTRY == PROFILE_COST_NATIVE &&
+		      LEDGER_METER_PYTHON - LEDGER_METER_ENTRY == PROFILE_COST_PYTHON &&
+		      LEDGER_METER_INTERN - LEDGER_METER_ENTRY == PROFILE_COST_INTERN &&
+		      LEDGER_METER_EXIT - LEDGER_METER_ENTRY == PROFILE_COST_EXIT &&
+		      PROFILE_COST_EXIT + 1 == PROFILE_COST_PARTS,
+	      "add_process() counts on it");
+
 static void add(uint64_t *sum, uint64_t more)
 {
 	*sum = ledger_add_saturating(*sum, more);

@@ -30,5 +30,6 @@ void record_check_walk(struct record_check *check, struct unwind_tables *tables,
 	check->kept[place].end = end;
 	check->kept[place].nr = nr;
 	memcpy(check->kept[place].frames, frames, nr * sizeof(*frames));
+	walk_record_head((struct walk_record *)check->kept[place].record, &check->reads);
 	walk_record_write((struct walk_record *)check->kept[place].record, &check->reads);
 }

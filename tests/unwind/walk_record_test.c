@@ -129,6 +129,7 @@ static void record(const struct waiter *waiter)
 	assert_true(walk_reads_collect(tables, cache, &waiter->start, waiter->high, recorded.end,
 				       recorded.frames, recorded.nr, &reads));
 	assert_true(sizeof(known) >= sizeof(struct walk_record) + 10u * reads.nr);
+	walk_record_head(&known.record, &reads);
 	walk_record_write(&known.record, &reads);
 	assert_true(compare(&waiter->start, waiter->high));
 }
@@ -154,6 +155,7 @@ static void pages_above_a_difference_are_not_read(void **state)
 	memcpy((void *)(uintptr_t)(sp + 8), &(uint64_t){5}, 8);
 	memcpy((void *)(uintptr_t)(sp + 72), &(uint64_t){sp + 640}, 8);
 	memcpy((void *)(uintptr_t)(sp + 64 + PAGE), &(uint64_t){6}, 8);
+	walk_record_head(&known.record, &made);
 	walk_record_write(&known.record, &made);
 	assert_true(walk_record_holds(&known.record, &start, sp + 2 * PAGE, 0));
 	memcpy((void *)(uintptr_t)(sp + 72), &(uint64_t){sp + 648}, 8);
