@@ -43,7 +43,7 @@
 #define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
 #define STATISTICS_NS 1000000000u /* sums, launch configurations, memory of lanes that rest */
-#define COST_NOTICES  20u         /* changes of a level that are told */
+#define COST_NOTICES  20u         /* about --max-cost, at most */
 #define STOP_NS       2000000000u /* the most that an exiting process waits */
 #define LAST_ROOM_NS  1000000000u /* of STOP_NS, for room in the activity lane, if an agent reads */
 #define CLOSE_NS      100000000u  /* of STOP_NS, for the work after that */
@@ -74,7 +74,7 @@ static struct {
 	uint64_t next_flush_ns, next_statistics_ns;
 	uint64_t table_bytes, table_ns; /* counted so far */
 	struct cost_limit cost;
-	uint32_t cost_changes;
+	uint32_t cost_notices;
 	uint64_t start_ns;
 } self;
 
@@ -167,25 +167,40 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
+static void say_cost(enum cost_level before, enum cost_verdict verdict, uint64_t now_ns)
+{
+	const unsigned ms = (unsigned)((now_ns - self.start_ns) / 1000000u);
+	const unsigned percent = self.cost.share / 1000, thousandths = self.cost.share % 1000;
+
+	if (verdict == COST_VERDICT_CHANGED)
+		definition_writer_notice(
+			self.parts.definitions, NOTICE_COST_LIMIT, 0,
+			"launches take %s from %u.%03u s on: before, with %s, they cost %u.%03u %% "
+			"of their threads' time (--max-cost)",
+			cost_limit_text(self.cost.level), ms / 1000, ms % 1000,
+			cost_limit_text(before), percent, thousandths);
+	else
+		definition_writer_notice(
+			self.parts.definitions, NOTICE_COST_LIMIT, 0,
+			"--max-cost cannot be kept: without a stack launches still cost %u.%03u %% "
+			"of their threads' time",
+			percent, thousandths);
+}
+
 /* Launches take less of their stacks while they cost too much. */
 static void watch_cost(uint64_t now_ns)
 {
-	uint64_t sums[RECORD_METER_WORDS], ms = (now_ns - self.start_ns) / 1000000u;
+	const enum cost_level before = self.cost.level;
+	uint64_t sums[RECORD_METER_WORDS];
 
 	if (!self.cost.allowed)
 		return;
+	self.cost.has_python = self.parts.native_stacks && self.python_said == PYTHON_READY;
 	record_ring_own_meters(self.parts.ring, sums);
-	if (!cost_limit_judge(&self.cost, sums))
-		return;
-	atomic_store_explicit(&cost_limit_word, self.cost.level, memory_order_relaxed);
-	if (self.cost_changes++ >= COST_NOTICES)
-		return;
-	definition_writer_notice(
-		self.parts.definitions, NOTICE_COST_LIMIT, 0,
-		"launches take %s from %u.%03u s on: they cost %u.%03u %% of their "
-		"threads' time (--max-cost)",
-		cost_limit_text(self.cost.level), (unsigned)(ms / 1000), (unsigned)(ms % 1000),
-		self.cost.share / 1000, self.cost.share % 1000);
+	enum cost_verdict verdict = cost_limit_judge(&self.cost, sums);
+	cost_limit_set(self.cost.level);
+	if (verdict != COST_VERDICT_SAME && self.cost_notices++ < COST_NOTICES)
+		say_cost(before, verdict, now_ns);
 }
 
 /* A refused request is not repeated. */

@@ -261,6 +261,12 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return result;
 	if (optind == argc)
 		return option_line_lacks(&option_table_run, "no command given");
+	/* A limit that the site or the environment sets is for other runs as well. */
+	if (options->capture.stacks.mode == STACK_MODE_NONE &&
+	    option_line_has(&option_table_run, "max-cost", argc, argv))
+		return option_line_refuse(&option_table_run,
+					  "--max-cost takes less of stacks, and --stacks none has "
+					  "none");
 	given = destinations_of(options);
 	result = check_destinations(&given, "", &error);
 	if (!taken(result, error))

@@ -1,50 +1,87 @@
 #include "cost_limit.h"
 
-#include <string.h>
+#include <assert.h>
+
+#include "launch_meter.h"
 
 #include "inject/base/launch_word.h"
 #include "proto/options/cost_option.h"
 
+static_assert(RECORD_METER_WORDS - RECORD_METER_LESS == COST_LEVELS - COST_LEVEL_PYTHON,
+	      "each level that takes less has a count");
+
 LAUNCH_WORD atomic_uint cost_limit_word;
 
-/* Returns ns as a share of of_ns, at most UINT32_MAX. */
-static uint32_t share(uint64_t ns, uint64_t of_ns)
+void cost_limit_set(enum cost_level level)
 {
-	unsigned __int128 part = (unsigned __int128)ns * COST_OPTION_ALL / of_ns;
-
-	return part > UINT32_MAX ? UINT32_MAX : (uint32_t)part;
+	atomic_store_explicit(&cost_limit_word, level, memory_order_relaxed);
 }
 
-bool cost_limit_judge(struct cost_limit *limit, const uint64_t sums[RECORD_METER_WORDS])
+static struct cost_limit_sums sum(const uint64_t sums[RECORD_METER_WORDS])
 {
-	uint64_t more[RECORD_METER_WORDS], ns = 0;
+	const uint64_t most_ns = sums[RECORD_METER_STACKS] * LAUNCH_METER_OUTLIER_NS;
+	const uint64_t stack_ns = sums[RECORD_METER_STACK_NS];
+	struct cost_limit_sums sum = {.cost_ns = stack_ns < most_ns ? stack_ns : most_ns,
+				      .thread_ns = sums[RECORD_METER_THREAD_NS]};
 
-	for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
-		more[word] = sums[word] - limit->seen[word];
-	if (more[RECORD_METER_METERED] < COST_LIMIT_METERED || more[RECORD_METER_THREAD_NS] == 0)
-		return false;
-	memcpy(limit->seen, sums, sizeof(limit->seen));
 	for (uint32_t word = RECORD_METER_ENTRY_NS; word <= RECORD_METER_EXIT_NS; word++)
-		ns += more[word];
-	ns += more[RECORD_METER_STACK_NS];
-	limit->share = share(ns, more[RECORD_METER_THREAD_NS]);
-	limit->each_ns[limit->level] = ns / more[RECORD_METER_CALLS];
-	if (limit->share > limit->allowed) {
-		if (limit->level == COST_LEVEL_NONE)
-			return false;
-		limit->level++;
-		return true;
-	}
-	if (limit->level == COST_LEVEL_WHOLE)
-		return false;
-	uint64_t *each_ns = &limit->each_ns[limit->level - 1];
-	if (share(*each_ns * more[RECORD_METER_CALLS], more[RECORD_METER_THREAD_NS]) <=
-	    limit->allowed / 4 * 3) {
-		limit->level--;
-		return true;
-	}
-	*each_ns -= *each_ns / 16;
-	return false;
+		sum.cost_ns += sums[word];
+	return sum;
+}
+
+static int64_t allowed_ns(const struct cost_limit *limit, uint64_t thread_ns)
+{
+	return (int64_t)((unsigned __int128)thread_ns * limit->allowed / COST_OPTION_ALL);
+}
+
+/* Remembers what launches cost since the level changed last, at most UINT32_MAX. */
+static void set_share(struct cost_limit *limit)
+{
+	uint64_t thread_ns = limit->seen.thread_ns - limit->changed.thread_ns;
+	unsigned __int128 share =
+		(unsigned __int128)(limit->seen.cost_ns - limit->changed.cost_ns) *
+		COST_OPTION_ALL / (thread_ns ? thread_ns : 1);
+
+	limit->share = share > UINT32_MAX ? UINT32_MAX : (uint32_t)share;
+}
+
+static enum cost_verdict change(struct cost_limit *limit, bool less)
+{
+	do
+		limit->level = less ? limit->level + 1 : limit->level - 1;
+	while (limit->level == COST_LEVEL_PYTHON && !limit->has_python);
+	limit->changed = limit->seen;
+	limit->excess_ns = 0;
+	limit->exceeded = false;
+	return COST_VERDICT_CHANGED;
+}
+
+enum cost_verdict cost_limit_judge(struct cost_limit *limit,
+				   const uint64_t sums[RECORD_METER_WORDS])
+{
+	const int64_t burst_ns = allowed_ns(limit, COST_LIMIT_THREAD_NS) + COST_LIMIT_FIXED_NS;
+	const struct cost_limit_sums now = sum(sums);
+	const int64_t saved_ns = allowed_ns(limit, now.thread_ns - limit->seen.thread_ns) -
+				 (int64_t)(now.cost_ns - limit->seen.cost_ns);
+
+	limit->seen = now;
+	limit->balance_ns += saved_ns;
+	if (limit->balance_ns > burst_ns)
+		limit->balance_ns = burst_ns;
+	if (limit->balance_ns < -2 * burst_ns)
+		limit->balance_ns = -2 * burst_ns;
+	limit->excess_ns = limit->excess_ns > saved_ns ? limit->excess_ns - saved_ns : 0;
+	set_share(limit);
+	if (limit->balance_ns == burst_ns && limit->level != COST_LEVEL_WHOLE)
+		return change(limit, false);
+	if (limit->balance_ns > -burst_ns || limit->excess_ns < burst_ns / 4)
+		return COST_VERDICT_SAME;
+	if (limit->level != COST_LEVEL_NONE)
+		return change(limit, true);
+	if (limit->exceeded)
+		return COST_VERDICT_SAME;
+	limit->exceeded = true;
+	return COST_VERDICT_EXCEEDED;
 }
 
 const char *cost_limit_text(enum cost_level level)

@@ -62,8 +62,8 @@ take_watched(const struct launch_callback *launch, struct launch_thread *thread,
 
 /* Takes less of a stack than was asked for, and counts that. At no level it takes anything else. */
 static __attribute__((noinline)) uint32_t take_less(const struct launch_callback *launch,
-						    struct launch_thread *thread, uint32_t level,
-						    uint64_t now_ns)
+						    struct launch_thread *thread,
+						    enum cost_level level, uint64_t now_ns)
 {
 	_Atomic uint64_t *counts =
 		record_ring_meter(launch->ring, (uint32_t)thread->lane) + RECORD_METER_LESS;
@@ -92,7 +92,7 @@ static __attribute__((noinline)) uint32_t take_less(const struct launch_callback
 static uint32_t take(const struct launch_callback *launch, struct launch_thread *thread,
 		     uint64_t now_ns)
 {
-	uint32_t level = atomic_load_explicit(&cost_limit_word, memory_order_relaxed);
+	enum cost_level level = cost_limit_level();
 
 	return __builtin_expect(level != COST_LEVEL_WHOLE, 0)
 		       ? take_less(launch, thread, level, now_ns)

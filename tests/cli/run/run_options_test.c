@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/base/job_step.h"
+#include "cli/base/verbs.h"
 #include "cli/run/run_options.h"
 #include "options/option_line.h"
 
@@ -133,6 +134,26 @@ static void the_command_line_goes_before_the_configuration(void **state)
 	assert_null(options.node_name);
 }
 
+/* A limit in the configuration is for other runs as well. */
+static void a_limit_on_the_cost_of_no_stacks_is_refused(void **state)
+{
+	static struct run_options options;
+	char *error;
+
+	(void)state;
+	assert_int_equal(check_line("max-cost", "2%", &error), 0);
+	assert_int_equal(
+		parse(&options, (const char *const[]){"run", "--stacks=none", "true", NULL}),
+		OPTION_LINE_GO);
+	assert_int_equal(parse(&options, (const char *const[]){"run", "--stacks=none",
+							       "--max-cost=2%", "true", NULL}),
+			 EXIT_RUN_OWN);
+	assert_int_equal(logged, LOG_LEVEL_ERROR);
+	assert_int_equal(parse(&options, (const char *const[]){"run", "--max-cost=2%",
+							       "--stacks=leaf", "true", NULL}),
+			 OPTION_LINE_GO);
+}
+
 static void a_faulty_configuration_is_a_warning_and_with_strict_an_error(void **state)
 {
 	static struct run_options options;
@@ -199,6 +220,7 @@ int main(void)
 		cmocka_unit_test(
 			a_value_where_there_is_none_and_none_where_there_is_one_are_refused),
 		cmocka_unit_test(the_command_line_goes_before_the_configuration),
+		cmocka_unit_test(a_limit_on_the_cost_of_no_stacks_is_refused),
 		cmocka_unit_test(nodes_fold_by_their_number_and_disk_unless_the_option_says_how),
 		cmocka_unit_test(a_faulty_configuration_is_a_warning_and_with_strict_an_error),
 	};

@@ -39,6 +39,9 @@ check "less: something was left out" test $((none + leaf + python)) -gt 0
 same "less: one frame is no truncated stack" "$(counted less stack_truncated)" 0
 "$flamegrid" report "$scratch/less" --format table >"$scratch/less.table"
 contains "less: since when" "$scratch/less.table" "launches take Python frames alone from "
+contains "less: what it cost before" "$scratch/less.table" " s on: before, with whole stacks, they cost "
+[ "$none" -lt 40000 ] || # it takes a while to know
+	contains "less: the limit cannot be kept" "$scratch/less.err" "--max-cost cannot be kept: without a stack launches still cost "
 
 profile enough --max-cost 100
 same "enough: every stack is whole" "$(shown enough 'python_launches.py:launch:[0-9]+;.*ffi_call.*;cuLaunchKernel;')" $total
@@ -47,6 +50,16 @@ same "enough: nothing is told" "$(grep -c 'launches take' "$scratch/enough.json"
 "$flamegrid" diff "$scratch/enough" "$scratch/less" >/dev/null 2>"$scratch/err"
 same "diff: says whose stacks were cut" "$(grep -c -- '--max-cost has taken frames' "$scratch/err")" 1
 contains "diff: of how many launches" "$scratch/err" "/less: --max-cost has taken frames from the stacks of $((none + leaf + python)) launches"
+
+# Without native frames there is no level of Python frames alone, and no level takes others.
+profile python --max-cost 0.001% --meter full --stacks python
+same "python: no native frames" "$(shown python 'ffi_call')" 0
+same "python: Python frames alone are whole" "$(counted python less_python)" 0
+check "python: something was left out" test "$(counted python less_leaf)" -gt 0
+
+"$flamegrid" run --stacks none --max-cost 2% -- true 2>"$scratch/err"
+same "no stacks: status" $? 125
+contains "no stacks: message" "$scratch/err" "--max-cost takes less of stacks, and --stacks none has none"
 
 for value in 0 101 2%% x; do
 	"$flamegrid" run --max-cost "$value" -- true 2>"$scratch/err"

@@ -21,11 +21,15 @@ struct program {
 	uint64_t each_ns[COST_LEVELS]; /* what a call costs at each level */
 };
 
+static const int64_t burst_ns =
+	(int64_t)COST_LIMIT_THREAD_NS / 100000 * ALLOWED + COST_LIMIT_FIXED_NS; /* 45 ms */
+
 static int set_up(void **state)
 {
 	struct program *program = calloc(1, sizeof(*program));
 
 	program->limit.allowed = ALLOWED;
+	program->limit.has_python = true;
 	*state = program;
 	return 0;
 }
@@ -36,8 +40,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Lets the program launch for TURN_NS. Returns whether the level changed. */
-static bool turn(struct program *program, uint64_t calls)
+/* Lets the program launch for TURN_NS, of which 2 ms are allowed. */
+static enum cost_verdict turn(struct program *program, uint64_t calls)
 {
 	uint64_t *sums = program->sums;
 	uint64_t ns = calls * program->each_ns[program->limit.level];
@@ -53,6 +57,12 @@ static bool turn(struct program *program, uint64_t calls)
 	return cost_limit_judge(&program->limit, sums);
 }
 
+static void add_stacks(struct program *program, uint64_t nr, uint64_t each_ns)
+{
+	program->sums[RECORD_METER_STACKS] += nr;
+	program->sums[RECORD_METER_STACK_NS] += nr * each_ns;
+}
+
 static void set_each(struct program *program, uint64_t whole, uint64_t python, uint64_t leaf,
 		     uint64_t none)
 {
@@ -62,86 +72,145 @@ static void set_each(struct program *program, uint64_t whole, uint64_t python, u
 	program->each_ns[COST_LEVEL_NONE] = none;
 }
 
+/* Makes up to `most` turns. Returns how many there were up to the first verdict that says something. */
+static uint32_t turns_until_news(struct program *program, uint64_t calls, uint32_t most)
+{
+	for (uint32_t i = 1; i <= most; i++)
+		if (turn(program, calls) != COST_VERDICT_SAME)
+			return i;
+	return most + 1;
+}
+
 static void cost_that_is_allowed_changes_nothing(void **state)
 {
 	struct program *program = *state;
 
 	set_each(program, 310, 0, 0, 0); /* 1.984 % */
-	for (uint32_t i = 0; i < 100; i++)
-		assert_false(turn(program, CALLS));
+	assert_int_equal(turns_until_news(program, CALLS, 100000), 100001);
 	assert_int_equal(program->limit.share, 1984);
 	assert_int_equal(program->limit.level, COST_LEVEL_WHOLE);
 }
 
-static void each_turn_that_costs_too_much_goes_one_level_down(void **state)
+static void a_burst_that_the_rest_pays_for_changes_nothing(void **state)
+{
+	struct program *program = *state;
+
+	set_each(program, 310, 0, 0, 0);
+	for (uint32_t burst = 0; burst < 3; burst++) {
+		/* 14 turns of 4.96 % owe 41.4 ms, and 3,000 of 1.86 % save more. */
+		assert_int_equal(turns_until_news(program, CALLS * 5 / 2, 14), 15);
+		assert_int_equal(turns_until_news(program, CALLS * 15 / 16, 3000), 3001);
+	}
+	assert_int_equal(program->limit.balance_ns, burst_ns);
+}
+
+/* Those that the scheduler interrupts count as the longest metered call. */
+static void new_stacks_at_the_start_change_nothing(void **state)
+{
+	struct program *program = *state;
+
+	set_each(program, 310, 0, 0, 0);
+	add_stacks(program, 16, 31000000);
+	add_stacks(program, 240, 80000);
+	assert_int_equal(turns_until_news(program, CALLS, 3000), 3001);
+}
+
+static void new_stacks_without_end_cost_too_much(void **state)
+{
+	struct program *program = *state;
+	uint32_t turns = 0;
+
+	set_each(program, 240, 100, 100, 100); /* 1.536 % */
+	do {
+		add_stacks(program, 20, 50000); /* 1 % more */
+		turns++;
+	} while (turn(program, CALLS) == COST_VERDICT_SAME);
+	assert_int_equal(turns, 84); /* 0.536 ms of 45 each */
+	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
+	assert_int_equal(program->limit.share, 2536);
+}
+
+static void each_level_that_costs_too_much_for_long_is_left(void **state)
 {
 	struct program *program = *state;
 
 	set_each(program, 1000, 800, 600, 400);
-	assert_true(turn(program, CALLS));
-	assert_int_equal(program->limit.share, 6400);
+	assert_int_equal(turns_until_news(program, CALLS, 100), 11); /* 4.4 ms of 45 */
 	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
-	assert_true(turn(program, CALLS));
+	assert_int_equal(program->limit.share, 6400);               /* before */
+	assert_int_equal(turns_until_news(program, CALLS, 100), 4); /* 3.12 ms of 11.25 */
 	assert_int_equal(program->limit.level, COST_LEVEL_LEAF);
-	assert_true(turn(program, CALLS));
+	assert_int_equal(program->limit.share, 5120);
+	assert_int_equal(turns_until_news(program, CALLS, 100), 7); /* 1.84 ms of 11.25 */
 	assert_int_equal(program->limit.level, COST_LEVEL_NONE);
-	assert_false(turn(program, CALLS)); /* there is no lower one */
-	assert_int_equal(program->limit.level, COST_LEVEL_NONE);
+	assert_int_equal(program->limit.share, 3840);
+}
+
+static void a_limit_that_cannot_be_kept_is_said_once(void **state)
+{
+	struct program *program = *state;
+
+	set_each(program, 1000, 800, 600, 400);
+	while (program->limit.level != COST_LEVEL_NONE)
+		turn(program, CALLS);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(turn(program, CALLS), COST_VERDICT_SAME);
+	assert_int_equal(turn(program, CALLS), COST_VERDICT_EXCEEDED); /* 0.56 ms of 11.25 */
 	assert_int_equal(program->limit.share, 2560);
+	assert_int_equal(turns_until_news(program, CALLS, 1000), 1001);
+	/* However much is owed, it is paid back at last. */
+	assert_int_equal(turns_until_news(program, CALLS / 4, 1000),
+			 100); /* 1.36 ms of three bursts */
+	assert_int_equal(program->limit.level, COST_LEVEL_LEAF);
 }
 
-static void new_stacks_cost_too(void **state)
+static void without_python_there_is_no_level_of_its_frames(void **state)
 {
 	struct program *program = *state;
 
-	set_each(program, 310, 100, 100, 100);
-	program->sums[RECORD_METER_STACK_NS] += 20000; /* 0.02 % more */
-	assert_true(turn(program, CALLS));
-	assert_int_equal(program->limit.share, 2004);
-}
-
-static void few_metered_calls_are_judged_with_those_that_follow(void **state)
-{
-	struct program *program = *state;
-
-	set_each(program, 1000, 0, 0, 0);
-	assert_false(turn(program, CALLS / 2));
-	assert_int_equal(program->limit.share, 0);
-	assert_true(turn(program, CALLS / 2)); /* 100 metered in 200 ms */
-	assert_int_equal(program->limit.share, 3200);
-}
-
-static void fewer_launches_bring_whole_stacks_back(void **state)
-{
-	struct program *program = *state;
-
-	set_each(program, 500, 200, 100, 50);
-	assert_true(turn(program, CALLS));
-	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
-	/* Whole stacks would cost 3.2 %, so they stay away, ... */
-	assert_false(turn(program, CALLS));
-	/* ... also when they would cost 1.6 %, but not when they cost less than 1.5 %. */
-	program->limit.each_ns[COST_LEVEL_WHOLE] = 248;
-	assert_false(turn(program, CALLS));
-	assert_int_equal(program->limit.each_ns[COST_LEVEL_WHOLE], 248 - 15);
-	assert_true(turn(program, CALLS)); /* 233 ns */
+	program->limit.has_python = false;
+	set_each(program, 1000, 1000, 300, 200);
+	turns_until_news(program, CALLS, 100);
+	assert_int_equal(program->limit.level, COST_LEVEL_LEAF);
+	turns_until_news(program, CALLS, 10000);
 	assert_int_equal(program->limit.level, COST_LEVEL_WHOLE);
 }
 
-/* The level goes up and down, but most of the time the cost is what is allowed. */
-static void a_level_that_was_too_dear_is_tried_again_but_seldom(void **state)
+/* From a burst of debt to one of credit. */
+static void stacks_come_back_when_a_burst_is_saved(void **state)
 {
 	struct program *program = *state;
-	uint32_t at[COST_LEVELS] = {0};
 
-	set_each(program, 600, 250, 100, 50); /* 3.84 %, 1.6 % */
-	for (uint32_t i = 0; i < 1000; i++) {
-		turn(program, CALLS);
+	set_each(program, 1000, 200, 100, 50);
+	turns_until_news(program, CALLS, 100);
+	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
+	assert_int_equal(turns_until_news(program, CALLS, 1000), 130); /* 0.72 ms of 93.4 */
+	assert_int_equal(program->limit.level, COST_LEVEL_WHOLE);
+	assert_int_equal(program->limit.share, 1280);
+	assert_int_equal(turns_until_news(program, CALLS, 1000), 21); /* 4.4 ms of 90 */
+}
+
+/* Some turns have none of its launches, and some have many. */
+static void the_cost_of_a_long_run_is_what_is_allowed(void **state)
+{
+	struct program *program = *state;
+	const uint32_t turns = 20000;
+	uint32_t at[COST_LEVELS] = {0}, changes = 0;
+	uint64_t random = 1, ns = 0;
+
+	set_each(program, 600, 250, 100, 50); /* on average 3.84 % and 1.6 % */
+	for (uint32_t i = 0; i < turns; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+
+		uint64_t calls = (random >> 33) % (2 * CALLS);
+		ns += calls * program->each_ns[program->limit.level];
 		at[program->limit.level]++;
+		changes += turn(program, calls) != COST_VERDICT_SAME;
+		assert_true((int64_t)ns <= 2000000 * (int64_t)(i + 1) + burst_ns + 5680000);
 	}
 	assert_int_equal(at[COST_LEVEL_LEAF] + at[COST_LEVEL_NONE], 0);
-	assert_int_equal(at[COST_LEVEL_WHOLE], 58);
-	assert_int_equal(at[COST_LEVEL_PYTHON], 942);
+	assert_true(ns > 2000000ull * turns * 95 / 100);
+	assert_true(changes < turns / 100);
 }
 
 static void percentages_are_read_exactly(void **state)
@@ -185,11 +254,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(cost_that_is_allowed_changes_nothing),
-		TEST(each_turn_that_costs_too_much_goes_one_level_down),
-		TEST(new_stacks_cost_too),
-		TEST(few_metered_calls_are_judged_with_those_that_follow),
-		TEST(fewer_launches_bring_whole_stacks_back),
-		TEST(a_level_that_was_too_dear_is_tried_again_but_seldom),
+		TEST(a_burst_that_the_rest_pays_for_changes_nothing),
+		TEST(new_stacks_at_the_start_change_nothing),
+		TEST(new_stacks_without_end_cost_too_much),
+		TEST(each_level_that_costs_too_much_for_long_is_left),
+		TEST(a_limit_that_cannot_be_kept_is_said_once),
+		TEST(without_python_there_is_no_level_of_its_frames),
+		TEST(stacks_come_back_when_a_burst_is_saved),
+		TEST(the_cost_of_a_long_run_is_what_is_allowed),
 		cmocka_unit_test(percentages_are_read_exactly),
 	};
 

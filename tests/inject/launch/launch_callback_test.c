@@ -148,7 +148,7 @@ static void launches_take_less_while_they_cost_too_much(void **state)
 	int depths[COST_LEVELS];
 
 	for (uint32_t level = 0; level < COST_LEVELS; level++) {
-		atomic_store(&cost_limit_word, level);
+		cost_limit_set(level);
 		on_a_thread(fixture, launch_twice);
 		assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
 		assert_int_equal(records[0].stack_id, records[1].stack_id);
@@ -158,7 +158,7 @@ static void launches_take_less_while_they_cost_too_much(void **state)
 				: record_ring_read_stack(fixture->ring.agent, records[0].stack_id,
 							 frames[level]);
 	}
-	atomic_store(&cost_limit_word, COST_LEVEL_WHOLE);
+	cost_limit_set(COST_LEVEL_WHOLE);
 	/* The guest's own frames differ, and those of the program are the same. */
 	assert_true(depths[COST_LEVEL_WHOLE] >= 4);
 	assert_true(depths[COST_LEVEL_PYTHON] >= depths[COST_LEVEL_WHOLE]);
@@ -184,12 +184,12 @@ static void no_level_takes_frames_that_were_not_asked_for(void **state)
 
 	fixture->launch.capture.options.mode = STACK_MODE_PYTHON;
 	for (uint32_t level = 0; level < COST_LEVELS; level++) {
-		atomic_store(&cost_limit_word, level);
+		cost_limit_set(level);
 		on_a_thread(fixture, launch_twice);
 		assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
 		assert_int_equal(records[0].stack_id, RECORD_STACK_NONE);
 	}
-	atomic_store(&cost_limit_word, COST_LEVEL_WHOLE);
+	cost_limit_set(COST_LEVEL_WHOLE);
 	/* There was nothing that could have been left out. */
 	assert_int_equal(count(fixture, LEDGER_LESS_PYTHON) + count(fixture, LEDGER_LESS_LEAF) +
 				 count(fixture, LEDGER_LESS_NONE),
