@@ -123,6 +123,18 @@ static bool lacks_memory(const char *what)
 	return false;
 }
 
+/* Names the limit that launches may be lost for. */
+static void say_sizes(void)
+{
+	char reason[GUEST_SIZES_TEXT_MAX];
+
+	if (!guest_sizes_are_tight(&guest.sizes))
+		return;
+	guest_sizes_text(&guest.sizes, &guest.limits, reason);
+	definition_writer_notice(&guest.definitions, NOTICE_TIGHT_SIZES, 0,
+				 "bursts of launches may be lost: the guest takes %s", reason);
+}
+
 /* Returns whether CUPTI can start its thread. CUPTI delivers records from a thread of its own. If there is no room for
  * that thread, CUPTI reports nothing, and no record comes. */
 static bool has_room_for_cupti(void)
@@ -345,6 +357,7 @@ static bool start(const char *socket_path)
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
 	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	guest_options_read(&guest.options, &guest.definitions);
+	say_sizes();
 	guest.tables = unwind_tables_create(guest.sizes.table_bytes);
 	/* Shared tables are mapped in addition to those that the sizes allow for. */
 	if (guest.tables && guest.link.tables_fd >= 0 &&

@@ -110,6 +110,13 @@ void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *si
 	sizes->bound += GUEST_SIZES_FIXED;
 }
 
+bool guest_sizes_are_tight(const struct guest_sizes *sizes)
+{
+	const struct record_ring_sizes full = RECORD_RING_SIZES_DEFAULT;
+
+	return sizes->ring.launch_lane_records <= full.launch_lane_records / 16;
+}
+
 static unsigned long long mib(uint64_t bytes)
 {
 	return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);

@@ -51,6 +51,11 @@ FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 absent cupti 3 "libcupti was not fou
 FAKE_CUPTI_TAKEN=1 absent taken 3 "another profiler holds CUPTI in this process" -- "${launches[@]}"
 # Only the job has the limit.
 absent size 3 "its limit of file sizes (ulimit -f, 1048576 bytes)" -- bash -c 'ulimit -f 1024; exec "$@"' limited "${launches[@]}"
+# A larger one lets it be recorded, with little room: that is no absence, but said.
+"$flamegrid" run -o "$scratch/tight" --devices "$list" -- bash -c 'ulimit -f 10000; exec "$@"' limited "${launches[@]}" 2>"$scratch/err"
+tight="bursts of launches may be lost: the guest takes at most [0-9]* MiB, because the limit on file sizes (ulimit -f) is 10 MiB"
+same "tight: said once" "$(grep -c "$tight" "$scratch/err")" 1
+same "tight: the report says it" "$("$flamegrid" report "$scratch/tight" --format table 2>&1 | grep -c "note: $tight")" 1
 
 wait "$full"
 contains "full disk: said" "$scratch/full.err" "the profile is incomplete"

@@ -40,6 +40,7 @@ static void without_limits_all_is_as_large_as_it_may_be(void **state)
 	assert_int_equal(sizes.nr_buffers, BUFFER_POOL_MAX);
 	assert_int_equal(sizes.buffer_bytes, BUFFER_POOL_BYTES);
 	assert_int_equal(sizes.limit, GUEST_SIZES_UNLIMITED);
+	assert_false(guest_sizes_are_tight(&sizes));
 	assert_int_equal(sizes.bound, sum(&sizes) + GUEST_SIZES_FIXED);
 }
 
@@ -72,28 +73,34 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 		struct memory_limits limits;
 		enum guest_sizes_limit limit;
 		uint64_t most; /* of the sum */
+		bool is_tight;
 		const char *text;
 	} cases[] = {
 		{{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 1},
 		 GUEST_SIZES_CGROUP,
 		 FLOOR,
+		 true,
 		 "at most 68 MiB, because the cgroup's memory limit is 200 MiB"},
 		{{MEMORY_LIMIT_NONE, 4 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 1},
 		 GUEST_SIZES_MACHINE,
 		 GIB,
+		 false,
 		 "because the machine's memory is 4096 MiB"},
 		{{MEMORY_LIMIT_NONE, 64 * GIB, 1400 * MIB, 200 * MIB, MEMORY_LIMIT_NONE, 1},
 		 GUEST_SIZES_ADDRESS_SPACE,
 		 600 * MIB,
+		 false,
 		 "because the limit on address space (ulimit -v) is 1400 MiB"},
 		{{MEMORY_LIMIT_NONE, 64 * GIB, MEMORY_LIMIT_NONE, 0, 40 * MIB, 1},
 		 GUEST_SIZES_FILE,
 		 UINT64_MAX,
+		 true,
 		 "because the limit on file sizes (ulimit -f) is 40 MiB"},
 		/* Eight ranks share the eighth. */
 		{{32 * GIB, MEMORY_LIMIT_NONE, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8},
 		 GUEST_SIZES_CGROUP,
 		 512 * MIB,
+		 false,
 		 "because the cgroup's memory limit is 32768 MiB"},
 	};
 
@@ -108,6 +115,7 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 		assert_true(sum(&sizes) <= cases[i].most);
 		assert_true(record_ring_bytes(&sizes.ring) <= cases[i].limits.file);
 		assert_non_null(strstr(text, cases[i].text));
+		assert_int_equal(guest_sizes_are_tight(&sizes), cases[i].is_tight);
 	}
 }
 
