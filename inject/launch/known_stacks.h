@@ -56,7 +56,7 @@ uint32_t known_stacks_find(struct known_stacks *known, const struct known_query 
 
 /* Returns whether the stack with this id, which was not found, should be recorded: it has come before, it was not
  * recorded too often in other shapes, and there is memory. The thread's first call maps KNOWN_STACKS_BYTES, if fewer
- * than KNOWN_STACKS_THREADS threads have memory. A thread that gets none asks again after some thousand stacks. */
+ * than KNOWN_STACKS_THREADS threads have memory. A thread that gets none asks again 65,536 calls later. */
 bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id);
 
 /* Returns memory for walk_reads_collect(), once known_stacks_wants() has returned true. */

@@ -78,7 +78,8 @@ static __attribute__((noinline)) uint32_t take_less(const struct launch_callback
 		capture.options.mode = STACK_MODE_PYTHON;
 	if (level == COST_LEVEL_LEAF) {
 		capture.options.native_depth = capture.options.python_depth = 1;
-		capture.leaf_only = true;
+		/* A cut stack is never recorded as known. */
+		capture.leaf_only = capture.walks_always = true;
 	}
 	if (level == COST_LEVEL_PYTHON ? has_native && has_python : has_native || has_python) {
 		_Atomic uint64_t *count = &counts[level - COST_LEVEL_PYTHON];

@@ -37,7 +37,7 @@ struct stack_capture {
 	struct kernel_contexts
 		*contexts; /* compiled code has lines of its model; NULL: it has not */
 	bool leaf_only;    /* one frame is asked for, so that others are missing is not counted */
-	bool walks_always; /* recognises no stack; for tests and measurements */
+	bool walks_always; /* recognises no stack */
 };
 
 /* What one thread keeps for its captures. A new one is zeroed. */
