@@ -27,6 +27,7 @@
 #include "timeline/trace/timeline_calls.h"
 #include "timeline/trace/timeline_choice.h"
 #include "timeline/trace/timeline_events.h"
+#include "timeline/trace/timeline_gauges.h"
 #include "timeline/trace/timeline_samples.h"
 #include "timeline/trace/trace_writer.h"
 
@@ -150,6 +151,7 @@ struct shown {
 	struct timeline_events events;
 	struct timeline_calls calls;
 	struct timeline_samples samples;
+	struct timeline_gauges gauges;
 };
 
 static const char *name_of(const char *path)
@@ -217,11 +219,14 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	int error = open_output(timeline->output_path, &file);
 
 	if (!error) {
-		error = trace_writer_write(
-			file.stream,
-			timeline->format == TIMELINE_CHROME ? TRACE_WRITER_CHROME
-							    : TRACE_WRITER_PERFETTO,
-			profile, clocks, &shown->events, &shown->calls, &shown->samples, &counts);
+		error = trace_writer_write(file.stream,
+					   timeline->format == TIMELINE_CHROME
+						   ? TRACE_WRITER_CHROME
+						   : TRACE_WRITER_PERFETTO,
+					   profile, clocks,
+					   &(struct trace_content){&shown->events, &shown->calls,
+								   &shown->samples, &shown->gauges},
+					   &counts);
 		size = ftell(file.stream);
 		error = output_file_close(&file, error);
 	}
@@ -304,6 +309,17 @@ static int read_samples(const char *store_path, struct timeline_source *source, 
 	return error == -ENOMEM ? error : 0;
 }
 
+/* Telemetry that cannot be read is left out, and said. 0 or -ENOMEM. */
+static int read_gauges(const char *store_path, struct timeline_source *source, struct shown *shown)
+{
+	int error = timeline_gauges_init(&shown->gauges, source, store_path, shown->events.from_ns,
+					 shown->events.to_ns);
+
+	if (error && error != -ENOMEM)
+		log_warning("clocks and power of GPUs are left out: %s", strerror(-error));
+	return error == -ENOMEM ? error : 0;
+}
+
 static int read_events(const struct timeline *timeline, const char *store_path,
 		       struct timeline_source *source, struct shown *shown)
 {
@@ -315,6 +331,8 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 	if (!error)
 		error = timeline_events_read(source, &shown->request, shown->choice.is_step,
 					     &shown->events);
+	if (!error)
+		error = read_gauges(store_path, source, shown);
 	if (!error)
 		error = timeline_events_marks_around(source, &shown->request, &shown->events);
 	if (!error)
@@ -458,6 +476,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 	else
 		status = write_events(timeline, profile, clocks, &shown);
 	timeline_samples_fini(&shown.samples);
+	timeline_gauges_fini(&shown.gauges);
 	timeline_calls_fini(&shown.calls);
 	timeline_events_fini(&shown.events);
 	timeline_source_destroy(source);

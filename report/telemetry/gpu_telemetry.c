@@ -81,6 +81,22 @@ static bool saw_much_more(const struct device_telemetry *row, const struct devic
 	return row->observed_ns / 2 > than->observed_ns;
 }
 
+/* Returns the index of the device's first row, or of that of a later device. */
+static uint32_t first_of(const struct device_telemetry *rows, uint32_t count, uint32_t device)
+{
+	uint32_t low = 0, high = count;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (rows[middle].device_id < device)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void gpu_telemetry_each(const struct placement_log *log, uint32_t device, uint64_t start_ns,
 			uint64_t end_ns, gpu_telemetry_take *take, void *context)
 {
@@ -88,11 +104,11 @@ void gpu_telemetry_each(const struct placement_log *log, uint32_t device, uint64
 	uint32_t count;
 	const struct device_telemetry *rows = placement_log_telemetry(log, &count);
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = first_of(rows, count, device); i < count && rows[i].device_id == device;
+	     i++) {
 		const struct device_telemetry *row = &rows[i];
 
-		if (row->device_id != device || !is_possible(row) || row->begin_ns >= end_ns ||
-		    row->last_ns < start_ns)
+		if (!is_possible(row) || row->begin_ns >= end_ns || row->last_ns < start_ns)
 			continue;
 		if (life && row->begin_ns < life->last_ns) {
 			life = saw_much_more(row, life) ? row : life;

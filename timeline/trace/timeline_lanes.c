@@ -168,11 +168,11 @@ static int add_ranges(struct timeline_lanes *lanes, const struct timeline_ranges
 	return 0;
 }
 
-/* Finds the one lane of a device. */
+/* Finds the one lane of a device and gauge. */
 static int device_lane(struct timeline_lanes *lanes, enum timeline_lane_kind kind,
-		       uint32_t device_id, uint32_t *lane)
+		       uint32_t device_id, uint32_t gauge, uint32_t *lane)
 {
-	const struct timeline_lane made = {.kind = kind, .ids = {device_id}};
+	const struct timeline_lane made = {.kind = kind, .ids = {device_id, gauge}};
 
 	if (lanes->nr_lanes && compare_lanes(&lanes->lanes[lanes->nr_lanes - 1], &made) == 0) {
 		*lane = lanes->nr_lanes - 1;
@@ -195,7 +195,7 @@ static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *bu
 					       .type = TRACE_BEGIN,
 					       .kind = TIMELINE_IDLE_TIME};
 
-		if (device_lane(lanes, TIMELINE_IDLE, busy->idle[i].device_id, &lane))
+		if (device_lane(lanes, TIMELINE_IDLE, busy->idle[i].device_id, 0, &lane))
 			return -ENOMEM;
 		point.lane = lane;
 		lanes->points[lanes->nr_points++] = point;
@@ -204,7 +204,7 @@ static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *bu
 		lanes->points[lanes->nr_points++] = point;
 	}
 	for (uint32_t i = 0; i < busy->nr_loads; i++) {
-		if (device_lane(lanes, TIMELINE_LOAD, busy->loads[i].device_id, &lane))
+		if (device_lane(lanes, TIMELINE_LOAD, busy->loads[i].device_id, 0, &lane))
 			return -ENOMEM;
 		lanes->points[lanes->nr_points++] =
 			(struct timeline_point){.time_ns = busy->loads[i].time_ns,
@@ -212,6 +212,27 @@ static int add_busy(struct timeline_lanes *lanes, const struct timeline_busy *bu
 						.event = i,
 						.type = TRACE_COUNTER,
 						.kind = TIMELINE_BUSY_TIME};
+	}
+	return 0;
+}
+
+static int add_gauges(struct timeline_lanes *lanes, const struct timeline_gauges *gauges,
+		      const struct timeline_part *part)
+{
+	uint32_t lane;
+
+	for (uint32_t i = part->first_gauge; i < part->end_gauge; i++) {
+		const struct timeline_gauge *gauge = &gauges->gauges[i];
+
+		if (device_lane(lanes, TIMELINE_GAUGE, gauge->device_id, (uint32_t)gauge->kind,
+				&lane))
+			return -ENOMEM;
+		lanes->points[lanes->nr_points++] =
+			(struct timeline_point){.time_ns = gauge->time_ns,
+						.lane = lane,
+						.event = i,
+						.type = TRACE_COUNTER,
+						.kind = TIMELINE_GAUGE_VALUE};
 	}
 	return 0;
 }
@@ -237,7 +258,8 @@ int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_show
 	const uint64_t nr_items = nr_launches + (part->end_work - part->first_work) +
 				  (part->end_call - part->first_call);
 	const uint64_t nr_points = 2 * nr_items - nr_launches + 2ull * shown->ranges->nr_ranges +
-				   2ull * shown->busy->nr_idle + shown->busy->nr_loads;
+				   2ull * shown->busy->nr_idle + shown->busy->nr_loads +
+				   (part->end_gauge - part->first_gauge);
 	struct item *items =
 		nr_points < UINT32_MAX ? malloc((nr_items + 1) * sizeof(*items)) : NULL;
 	int error = -ENOMEM;
@@ -254,6 +276,8 @@ int timeline_lanes_init(struct timeline_lanes *lanes, const struct timeline_show
 			error = add_ranges(lanes, shown->ranges);
 		if (!error)
 			error = add_busy(lanes, shown->busy);
+		if (!error)
+			error = add_gauges(lanes, shown->gauges, part);
 		qsort(lanes->points, lanes->nr_points, sizeof(*lanes->points), by_time);
 	}
 	free(items);

@@ -7,11 +7,12 @@
 #include "timeline_busy.h"
 #include "timeline_calls.h"
 #include "timeline_events.h"
+#include "timeline_gauges.h"
 #include "timeline_ranges.h"
 #include "trace_stream.h"
 
 struct timeline_lane {
-	/* of a stream: its device, context and stream; of a device: that and 0; of a thread: tid and 0; of waits of no
+	/* of a stream: its device, context and stream; of a device: that and 0; of a gauge: its device and kind; of a thread: tid and 0; of waits of no
 	 * known thread: 0 */
 	enum timeline_lane_kind {
 		TIMELINE_THREAD,
@@ -19,8 +20,9 @@ struct timeline_lane {
 		TIMELINE_CALLS,  /* of a collective library, by a thread */
 		TIMELINE_RANGES, /* of a thread: they nest, so there is one lane */
 		TIMELINE_STREAM,
-		TIMELINE_IDLE, /* of a device */
-		TIMELINE_LOAD, /* of a device: a counter */
+		TIMELINE_IDLE,  /* of a device */
+		TIMELINE_LOAD,  /* of a device: a counter */
+		TIMELINE_GAUGE, /* of a device: a counter of what NVML told */
 	} kind;
 	uint32_t ids[3];
 	uint32_t number;  /* among lanes of the same ids, from 0 */
@@ -38,12 +40,13 @@ struct timeline_point { /* the begin or end of an event */
 		TIMELINE_RANGE,
 		TIMELINE_IDLE_TIME,
 		TIMELINE_BUSY_TIME,
+		TIMELINE_GAUGE_VALUE,
 	} kind;
 };
 
 struct timeline_part { /* the events of one process */
 	uint32_t first_launch, end_launch, first_work, end_work, first_mark, end_mark;
-	uint32_t first_call, end_call;
+	uint32_t first_call, end_call, first_gauge, end_gauge;
 };
 
 struct timeline_lanes {              /* owns both */
@@ -53,9 +56,10 @@ struct timeline_lanes {              /* owns both */
 	uint32_t nr_lanes, room_lanes, nr_points;
 };
 
-struct timeline_shown { /* borrowed; all but the first two of the part's process */
+struct timeline_shown { /* borrowed; all but the first three of the part's process */
 	const struct timeline_events *events;
 	const struct timeline_calls *calls;
+	const struct timeline_gauges *gauges;
 	const struct timeline_ranges *ranges;
 	const struct timeline_busy *busy;
 };

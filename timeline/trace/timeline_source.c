@@ -410,6 +410,18 @@ bool timeline_source_place(struct timeline_source *source, const struct timeline
 	       place(source, process->identity.host, time_ns);
 }
 
+bool timeline_source_place_realtime(struct timeline_source *source, uint32_t process_id,
+				    uint64_t *time_ns)
+{
+	const struct roster_process *process =
+		roster_process(source->profile->collection->roster, process_id);
+
+	if (!process || !source->processes[process_id - 1].has_offset)
+		return false;
+	*time_ns += (uint64_t)source->processes[process_id - 1].clock_offset_ns;
+	return place(source, process->identity.host, time_ns);
+}
+
 uint32_t timeline_source_silent(const struct timeline_source *source,
 				const struct timeline_request *request)
 {

@@ -37,6 +37,7 @@ struct writer {
 	const struct timeline_events *events;
 	const struct timeline_calls *calls;
 	const struct timeline_samples *samples;
+	const struct timeline_gauges *gauges;
 	struct report_names *names; /* owns, as all below */
 	struct report_paths *paths;
 	struct trace_stream *stream;
@@ -281,6 +282,10 @@ static uint32_t add_lane(struct writer *writer, const struct timeline_lane *lane
 
 	if (lane->kind == TIMELINE_LOAD)
 		return add_track(writer, TRACE_LANE, parent, "busy", "%");
+	if (lane->kind == TIMELINE_GAUGE)
+		return add_track(writer, TRACE_LANE, parent,
+				 timeline_gauge_name((enum timeline_gauge_kind)lane->ids[1]),
+				 timeline_gauge_unit((enum timeline_gauge_kind)lane->ids[1]));
 	if (lane->number)
 		snprintf(more, sizeof(more), " (%" PRIu32 ")", lane->number + 1);
 	if (lane->kind == TIMELINE_STREAM)
@@ -379,6 +384,9 @@ static int fill_point(struct writer *writer, const struct timeline_point *point,
 		return intern_name(writer, writer->ranges.ranges[i].name, &event->name);
 	case TIMELINE_IDLE_TIME:
 		return fill_idle(writer, &writer->busy.idle[i], event);
+	case TIMELINE_GAUGE_VALUE:
+		event->value = writer->gauges->gauges[i].value;
+		return 0;
 	case TIMELINE_BUSY_TIME:
 	default:
 		event->value =
@@ -413,6 +421,19 @@ static int write_process(struct writer *writer, uint32_t process_id,
 					     : 0;
 }
 
+/* Gauges alone make no part. */
+static void find_gauges(const struct timeline_gauges *gauges, uint32_t process_id,
+			struct timeline_part *part)
+{
+	while (part->first_gauge < gauges->nr_gauges &&
+	       gauges->gauges[part->first_gauge].process_id < process_id)
+		part->first_gauge++;
+	part->end_gauge = part->first_gauge;
+	while (part->end_gauge < gauges->nr_gauges &&
+	       gauges->gauges[part->end_gauge].process_id == process_id)
+		part->end_gauge++;
+}
+
 /* Finds the next process's part, which begins at the ends of the last one's. false: there is none. */
 static bool find_part(const struct writer *writer, struct timeline_part *part, uint32_t *process_id)
 {
@@ -424,6 +445,7 @@ static bool find_part(const struct writer *writer, struct timeline_part *part, u
 	part->first_work = part->end_work;
 	part->first_mark = part->end_mark;
 	part->first_call = part->end_call;
+	part->first_gauge = part->end_gauge;
 	if (part->end_launch < events->nr_launches)
 		id = events->launches[part->end_launch].process_id;
 	if (part->end_work < events->nr_work && events->work[part->end_work].process_id < id)
@@ -441,6 +463,7 @@ static bool find_part(const struct writer *writer, struct timeline_part *part, u
 		part->end_mark++;
 	while (part->end_call < calls->nr_calls && calls->calls[part->end_call].process_id == id)
 		part->end_call++;
+	find_gauges(writer->gauges, id, part);
 	*process_id = id;
 	return id != UINT32_MAX;
 }
@@ -473,7 +496,8 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 	struct timeline_lanes lanes = {0};
 	int error = timeline_ranges_init(&writer->ranges, &names, &marks);
 
-	const struct timeline_shown shown = {events, writer->calls, &writer->ranges, &writer->busy};
+	const struct timeline_shown shown = {events, writer->calls, writer->gauges, &writer->ranges,
+					     &writer->busy};
 	if (!error)
 		error = timeline_busy_init(&writer->busy, events->launches,
 					   events->work + part->first_work,
@@ -484,7 +508,7 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 		error = write_process(writer, process_id, &lanes);
 	writer->counts.ranges += writer->ranges.nr_ranges;
 	writer->counts.idle += writer->busy.nr_idle;
-	writer->counts.loads += writer->busy.nr_loads;
+	writer->counts.loads += writer->busy.nr_loads + part->end_gauge - part->first_gauge;
 	timeline_lanes_fini(&lanes);
 	timeline_busy_fini(&writer->busy);
 	timeline_ranges_fini(&writer->ranges);
@@ -519,8 +543,7 @@ static void fini(struct writer *writer)
 }
 
 int trace_writer_write(FILE *out, enum trace_writer_format format, const struct profile *profile,
-		       const struct report_clocks *clocks, const struct timeline_events *events,
-		       const struct timeline_calls *calls, const struct timeline_samples *samples,
+		       const struct report_clocks *clocks, const struct trace_content *content,
 		       struct trace_counts *counts)
 {
 	const struct collection *collection = profile->collection;
@@ -532,9 +555,10 @@ int trace_writer_write(FILE *out, enum trace_writer_format format, const struct 
 		return error;
 	writer->profile = profile;
 	writer->clocks = clocks;
-	writer->events = events;
-	writer->calls = calls;
-	writer->samples = samples;
+	writer->events = content->events;
+	writer->calls = content->calls;
+	writer->samples = content->samples;
+	writer->gauges = content->gauges;
 	writer->stream = format == TRACE_WRITER_CHROME ? chrome_stream_create(out)
 						       : perfetto_stream_create(out);
 	writer->names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON);

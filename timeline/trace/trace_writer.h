@@ -7,7 +7,7 @@
  *   - Calls of collective libraries are slices on a track of their thread. A flow leads through the calls of a
  *     collective and their kernels on all ranks.
  *   - A GPU has a counter of the share of time that it was busy with work of the rank, and slices of idle time,
- *     which are named after its reason.
+ *     which are named after its reason. What NVML told of its clocks and power are counters, too.
  *   - A host's name says how far its clock may be off. */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
@@ -16,6 +16,7 @@
 
 #include "timeline_calls.h"
 #include "timeline_events.h"
+#include "timeline_gauges.h"
 #include "timeline_samples.h"
 
 #include "report/model/report_clocks.h"
@@ -29,10 +30,16 @@ struct trace_counts {    /* of what was written beside the events and calls */
 	uint64_t loads;  /* values of counters */
 };
 
+struct trace_content { /* borrowed */
+	const struct timeline_events *events;
+	const struct timeline_calls *calls;
+	const struct timeline_samples *samples;
+	const struct timeline_gauges *gauges;
+};
+
 /* Sorts events->marks of each process by thread. 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
 int trace_writer_write(FILE *out, enum trace_writer_format format, const struct profile *profile,
-		       const struct report_clocks *clocks, const struct timeline_events *events,
-		       const struct timeline_calls *calls, const struct timeline_samples *samples,
+		       const struct report_clocks *clocks, const struct trace_content *content,
 		       struct trace_counts *counts);
 
 #endif

@@ -2,6 +2,7 @@
 # Clocks, power and energy of GPUs over time, which a fake NVML tells: sums are exact, in one place and folded on nodes, and what NVML refuses is
 # said and stops nothing.
 . "$(dirname "$0")/../support/harness.sh"
+readers=$(cd "$(dirname "$0")/../readers" && pwd)
 fake_windows=$BUILD/tests/fake_windows
 cuda=$LD_LIBRARY_PATH
 nvml=$BUILD/lib/fake-nvml
@@ -61,7 +62,7 @@ exact() {
 
 # ---- one place: the first GPU is at its power limit, the second one is too hot each second time
 export FAKE_NVML="$(bus 0):sm=1410,reasons=4,power=350000,energy=87500,ecc=2 $(bus 1):reasons=0x48,then=0"
-begin run
+begin run --timeline all
 await_readings 12
 end run
 exact run 2
@@ -77,6 +78,12 @@ same "run: JSON" "$(python3 -c 'import json, sys
 row, = (device["telemetry"] for device in json.load(open(sys.argv[1]))["devices"] if device["gpu"] == 0)
 print(row["refusal"], row["sm_mhz"], row["power_mw"], row["energy_mj"] == (row["readings"] - 1) * 87500, sum(row["reasons_ns"].values()) == row["observed_ns"])' \
 	"$scratch/valid.json")" "none 1410 350000 True True"
+
+# ---- a timeline has the same as counters
+"$flamegrid" timeline "$scratch/run" -o "$scratch/t.perfetto" 2>"$scratch/err"
+python3 "$readers/read_gauges.py" "$scratch/t.perfetto" >"$scratch/gauges" 2>&1
+same "timeline: clocks and power of both GPUs" "$(tr '\n' ' ' <"$scratch/gauges")" \
+	"GPU 0 SM_clock 1410 1410 GPU 0 memory_clock 2619 2619 GPU 0 power 350 350 GPU 1 SM_clock 1980 1980 GPU 1 memory_clock 2619 2619 GPU 1 power 500 500 "
 
 # ---- merged, also with itself
 "$flamegrid" merge -o "$scratch/merged" "$scratch/run" 2>/dev/null
