@@ -1,7 +1,7 @@
-/* What NVML tells of a GPU over time, in sums: clocks, what holds them down, power, energy, temperature, memory errors.
- * One row is of one GPU and a stretch of an agent's life. The agent reads it a few times a second; the time since the
- * reading before counts as what the newer one says. A row only grows, so a later one replaces an earlier one. Plain
- * data. */
+/* What NVML tells of a GPU over time, in sums: clocks, what holds them down, power, energy, temperature, memory errors,
+ * and what its counters say of work and traffic (GPM). One row is of one GPU and a stretch of an agent's life. The
+ * agent reads it a few times a second; the time since the reading before counts as what the newer one says. A row only
+ * grows, so a later one replaces an earlier one. Plain data. */
 #ifndef DEVICE_TELEMETRY_H
 #define DEVICE_TELEMETRY_H
 
@@ -37,6 +37,25 @@ enum telemetry_refusal {
 	TELEMETRY_REFUSALS,
 };
 
+/* What GPM measures as a part of the time, or of what was possible. */
+enum telemetry_use {
+	TELEMETRY_COMPUTING, /* a kernel ran */
+	TELEMETRY_SM,        /* a multiprocessor had a warp, mean of all */
+	TELEMETRY_OCCUPANCY, /* warps on multiprocessors, of as many as there can be */
+	TELEMETRY_TENSOR,    /* any pipe of tensor cores worked, mean of all */
+	TELEMETRY_DRAM,      /* traffic of the GPU's memory, of its peak */
+	TELEMETRY_USES,
+};
+
+/* What GPM measures in bytes, by direction as the GPU sees it. */
+enum telemetry_traffic {
+	TELEMETRY_PCIE_SENT,
+	TELEMETRY_PCIE_RECEIVED,
+	TELEMETRY_NVLINK_SENT,
+	TELEMETRY_NVLINK_RECEIVED,
+	TELEMETRY_TRAFFICS,
+};
+
 /* Each kind of value has the time for which it is known; 0: it is not known at all. */
 struct device_telemetry {
 	uint32_t device_id; /* on the wire: CUDA ordinal; in a store: the device's id */
@@ -45,7 +64,7 @@ struct device_telemetry {
 	uint64_t last_ns;   /* the newest reading or try, as begin_ns */
 	uint64_t readings;
 	/* Time between readings in which a process used the GPU. Longer gaps than TELEMETRY_GAP_NS are in no time but
-	 * energy_ns. */
+	 * those of energy and of GPM. */
 	uint64_t observed_ns;
 	uint64_t clock_ns;                 /* time with clocks and without TELEMETRY_IDLE */
 	uint64_t sm_cycles, memory_cycles; /* in clock_ns: clock by time */
@@ -56,14 +75,18 @@ struct device_telemetry {
 	/* Time between readings of the board's counter of energy, and its difference. */
 	uint64_t energy_ns, energy_mj;
 	uint32_t max_celsius; /* 0: not known */
-	uint32_t unused;
+	uint32_t gpm_refusal; /* as refusal: why one of the last four is missing */
 	/* The same for the counters of memory errors since the driver was loaded. */
 	uint64_t ecc_ns;
 	uint64_t ecc_corrected, ecc_uncorrected;
+	/* Time between samples of GPM, gaps included, and the part of it that was used: use by time. */
+	uint64_t use_known_ns[TELEMETRY_USES], use_ns[TELEMETRY_USES];
+	uint64_t traffic_known_ns[TELEMETRY_TRAFFICS], traffic_bytes[TELEMETRY_TRAFFICS];
 };
 
-static_assert(sizeof(struct device_telemetry) == (17 + TELEMETRY_REASONS) * 8,
-	      "no hole but unused");
+static_assert(sizeof(struct device_telemetry) ==
+		      (17 + TELEMETRY_REASONS + 2 * (TELEMETRY_USES + TELEMETRY_TRAFFICS)) * 8,
+	      "no hole");
 
 #define TELEMETRY_GAP_NS 2000000000ull
 

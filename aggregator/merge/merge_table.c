@@ -29,7 +29,16 @@
 	NEWER("sync_boost_ns") "," NEWER("set_clocks_ns") "," NEWER("other_ns") ","                \
 	NEWER("free_ns") "," NEWER("power_ns") "," NEWER("power_nj") "," NEWER("energy_ns") ","    \
 	NEWER("energy_mj") "," NEWER("max_celsius") "," NEWER("ecc_ns") ","                        \
-	NEWER("ecc_corrected") "," NEWER("ecc_uncorrected")                                        \
+	NEWER("ecc_corrected") "," NEWER("ecc_uncorrected") "," NEWER("gpm_refusal") ","           \
+	NEWER("computing_known_ns") "," NEWER("computing_ns") ","                                  \
+	NEWER("sm_known_ns") "," NEWER("sm_ns") ","                                                \
+	NEWER("occupancy_known_ns") "," NEWER("occupancy_ns") ","                                  \
+	NEWER("tensor_known_ns") "," NEWER("tensor_ns") ","                                        \
+	NEWER("dram_known_ns") "," NEWER("dram_ns") ","                                            \
+	NEWER("pcie_sent_known_ns") "," NEWER("pcie_sent_bytes") ","                               \
+	NEWER("pcie_received_known_ns") "," NEWER("pcie_received_bytes") ","                       \
+	NEWER("nvlink_sent_known_ns") "," NEWER("nvlink_sent_bytes") ","                           \
+	NEWER("nvlink_received_known_ns") "," NEWER("nvlink_received_bytes")                       \
 	" WHERE (excluded.last_ns, excluded.readings) > (last_ns, readings)"
 
 const struct merge_table merge_tables[] = {
@@ -56,7 +65,8 @@ const struct merge_table merge_tables[] = {
 	{"device_telemetry",
 	 NULL,
 	 NEWEST_TELEMETRY,
-	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
+	  N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
 	{"host_clocks",
 	 NULL,
 	 "DO UPDATE SET realtime_offset_ns = min(realtime_offset_ns, excluded.realtime_offset_ns)",

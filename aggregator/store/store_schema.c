@@ -226,6 +226,19 @@ static const char schema[] =
 	"energy_ns INTEGER NOT NULL, energy_mj INTEGER NOT NULL, "
 	"max_celsius INTEGER NOT NULL, ecc_ns INTEGER NOT NULL, "
 	"ecc_corrected INTEGER NOT NULL, ecc_uncorrected INTEGER NOT NULL, "
+	"gpm_refusal INTEGER NOT NULL, computing_known_ns INTEGER NOT NULL, "
+	"computing_ns INTEGER NOT NULL, sm_known_ns INTEGER NOT NULL, "
+	"sm_ns INTEGER NOT NULL, occupancy_known_ns INTEGER NOT NULL, "
+	"occupancy_ns INTEGER NOT NULL, tensor_known_ns INTEGER NOT NULL, "
+	"tensor_ns INTEGER NOT NULL, dram_known_ns INTEGER NOT NULL, "
+	"dram_ns INTEGER NOT NULL, pcie_sent_known_ns INTEGER NOT NULL, "
+	"pcie_sent_bytes INTEGER NOT NULL, "
+	"pcie_received_known_ns INTEGER NOT NULL, "
+	"pcie_received_bytes INTEGER NOT NULL, "
+	"nvlink_sent_known_ns INTEGER NOT NULL, "
+	"nvlink_sent_bytes INTEGER NOT NULL, "
+	"nvlink_received_known_ns INTEGER NOT NULL, "
+	"nvlink_received_bytes INTEGER NOT NULL, "
 	"PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
@@ -261,7 +274,7 @@ static const char *const views[] = {
 	" WHERE false;",
 	/* 11: no histogram of durations was known */
 	"CREATE TEMP VIEW totals AS SELECT *, NULL AS durations FROM main.totals;",
-	/* 12: nothing of GPUs over time was known */
+	/* 12: nothing of GPUs over time was known. The columns are those of 14. */
 	"CREATE TEMP VIEW device_telemetry AS SELECT NULL AS device, "
 	"NULL AS begin_ns, NULL AS refusal, NULL AS last_ns, NULL AS readings, "
 	"NULL AS observed_ns, NULL AS clock_ns, NULL AS sm_cycles, "
@@ -271,7 +284,25 @@ static const char *const views[] = {
 	"NULL AS sync_boost_ns, NULL AS set_clocks_ns, NULL AS other_ns, "
 	"NULL AS free_ns, NULL AS power_ns, NULL AS power_nj, NULL AS energy_ns, "
 	"NULL AS energy_mj, NULL AS max_celsius, NULL AS ecc_ns, "
-	"NULL AS ecc_corrected, NULL AS ecc_uncorrected WHERE false;",
+	"NULL AS ecc_corrected, NULL AS ecc_uncorrected, "
+	"NULL AS gpm_refusal, NULL AS computing_known_ns, NULL AS computing_ns, "
+	"NULL AS sm_known_ns, NULL AS sm_ns, NULL AS occupancy_known_ns, "
+	"NULL AS occupancy_ns, NULL AS tensor_known_ns, NULL AS tensor_ns, "
+	"NULL AS dram_known_ns, NULL AS dram_ns, NULL AS pcie_sent_known_ns, "
+	"NULL AS pcie_sent_bytes, NULL AS pcie_received_known_ns, "
+	"NULL AS pcie_received_bytes, NULL AS nvlink_sent_known_ns, "
+	"NULL AS nvlink_sent_bytes, NULL AS nvlink_received_known_ns, "
+	"NULL AS nvlink_received_bytes WHERE false;",
+	/* 13: nothing of GPM was known. The view of 12 is here already. */
+	"CREATE TEMP VIEW IF NOT EXISTS device_telemetry AS SELECT *, "
+	"0 AS gpm_refusal, 0 AS computing_known_ns, 0 AS computing_ns, "
+	"0 AS sm_known_ns, 0 AS sm_ns, 0 AS occupancy_known_ns, "
+	"0 AS occupancy_ns, 0 AS tensor_known_ns, 0 AS tensor_ns, "
+	"0 AS dram_known_ns, 0 AS dram_ns, 0 AS pcie_sent_known_ns, "
+	"0 AS pcie_sent_bytes, 0 AS pcie_received_known_ns, "
+	"0 AS pcie_received_bytes, 0 AS nvlink_sent_known_ns, "
+	"0 AS nvlink_sent_bytes, 0 AS nvlink_received_known_ns, "
+	"0 AS nvlink_received_bytes FROM main.device_telemetry;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

@@ -7,7 +7,7 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 13
+#define STORE_SCHEMA_VERSION 14
 #define STORE_SCHEMA_OLDEST  8 /* that can be read */
 
 #define STORE_WRITER_SIZE    16u /* random bytes that identify a writer */
@@ -20,7 +20,7 @@ enum store_epoch_state {
 };
 
 /* Check that path is a whole store: one that an aggregator can go on with, or one that can be read. The second shows
- * the tables of the five versions before as those of this one, by views of this connection alone. 0; -ENOENT: no file,
+ * the tables of the six versions before as those of this one, by views of this connection alone. 0; -ENOENT: no file,
  * or an empty one; -EPROTO, -EBUSY, -EIO, …. On error *error, if error is not NULL, is one line, which the caller owns
  * (free()). */
 int store_schema_check(struct database *database, const char *path, char **error);

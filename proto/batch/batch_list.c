@@ -71,7 +71,8 @@ void *batch_list_get(struct batch_rooms *rooms, uint32_t room, struct batch_read
 
 	uint32_t base = list->base_at ? batch_reader_u32(reader, list->base_name) : 0;
 	uint32_t count = batch_reader_limited(reader, list->count_name, list->max), zero;
-	struct batch_reader columns;
+	uint32_t nr_fields = list->nr_fields;
+	struct batch_reader columns = {0};
 	void *rows;
 
 	*number_at(message, list->count_at) = count;
@@ -85,10 +86,12 @@ void *batch_list_get(struct batch_rooms *rooms, uint32_t room, struct batch_read
 	memcpy((uint8_t *)message + list->rows_at, &rows, sizeof(rows));
 	if (!rows && list->empty_without_columns)
 		return NULL;
-	if (rows && has_gaps(list))
+	if (list->nr_older_fields && columns.nr_left <= list->nr_older_fields)
+		nr_fields = list->nr_older_fields;
+	if (rows && (nr_fields < list->nr_fields || has_gaps(list)))
 		memset(rows, 0, count * list->row_bytes);
-	batch_reader_rows(list->nr_elements ? reader : &columns, list->fields, list->nr_fields,
-			  rows, list->row_bytes, count);
+	batch_reader_rows(list->nr_elements ? reader : &columns, list->fields, nr_fields, rows,
+			  list->row_bytes, count);
 	if (reader->fault->err)
 		return NULL;
 	zero = find_zero(list, rows, count);

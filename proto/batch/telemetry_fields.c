@@ -17,6 +17,16 @@
 	{                                                                                          \
 		"telemetry's " name, AT(reason_ns[number]), 8, INT64_MAX, false                    \
 	}
+#define USE(number, known, name)                                                                   \
+	{"telemetry's " known, AT(use_known_ns[number]), 8, INT64_MAX, false},                     \
+	{                                                                                          \
+		"telemetry's " name, AT(use_ns[number]), 8, INT64_MAX, false                       \
+	}
+#define TRAFFIC(number, known, name)                                                               \
+	{"telemetry's " known, AT(traffic_known_ns[number]), 8, INT64_MAX, false},                 \
+	{                                                                                          \
+		"telemetry's " name, AT(traffic_bytes[number]), 8, INT64_MAX, false                \
+	}
 
 const struct event_field telemetry_fields[TELEMETRY_FIELDS] = {
 	NARROW(device_id),
@@ -48,4 +58,14 @@ const struct event_field telemetry_fields[TELEMETRY_FIELDS] = {
 	WIDE(ecc_ns),
 	WIDE(ecc_corrected),
 	WIDE(ecc_uncorrected),
+	NARROW(gpm_refusal),
+	USE(TELEMETRY_COMPUTING, "computing_known_ns", "computing_ns"),
+	USE(TELEMETRY_SM, "sm_known_ns", "sm_ns"),
+	USE(TELEMETRY_OCCUPANCY, "occupancy_known_ns", "occupancy_ns"),
+	USE(TELEMETRY_TENSOR, "tensor_known_ns", "tensor_ns"),
+	USE(TELEMETRY_DRAM, "dram_known_ns", "dram_ns"),
+	TRAFFIC(TELEMETRY_PCIE_SENT, "pcie_sent_known_ns", "pcie_sent_bytes"),
+	TRAFFIC(TELEMETRY_PCIE_RECEIVED, "pcie_received_known_ns", "pcie_received_bytes"),
+	TRAFFIC(TELEMETRY_NVLINK_SENT, "nvlink_sent_known_ns", "nvlink_sent_bytes"),
+	TRAFFIC(TELEMETRY_NVLINK_RECEIVED, "nvlink_received_known_ns", "nvlink_received_bytes"),
 };

@@ -5,7 +5,8 @@
 
 #include "event_fields.h"
 
-#define TELEMETRY_FIELDS 29u
+#define TELEMETRY_FIELDS       48u
+#define TELEMETRY_FIELDS_OLDER 29u /* agents without GPM send these */
 
 extern const struct event_field telemetry_fields[TELEMETRY_FIELDS];
 

@@ -1,4 +1,4 @@
-/* Profiles of the four schema versions before are read and merged, and no aggregator goes on with them. */
+/* Profiles of the six schema versions before are read and merged, and no aggregator goes on with them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -134,8 +134,31 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 	expect_merging();
 }
 
-/* What version 13 added to version 12. Older programs wrote no other tables into a closed profile of this size. */
-#define TO_VERSION_12 "DROP TABLE device_telemetry; PRAGMA user_version = 12;"
+/* What version 14 added to version 13. Older programs wrote no other tables into a closed profile of this size. */
+#define TO_VERSION_13                                                                              \
+	"ALTER TABLE device_telemetry DROP COLUMN gpm_refusal;"                                    \
+	"ALTER TABLE device_telemetry DROP COLUMN computing_known_ns;"                             \
+	"ALTER TABLE device_telemetry DROP COLUMN computing_ns;"                                   \
+	"ALTER TABLE device_telemetry DROP COLUMN sm_known_ns;"                                    \
+	"ALTER TABLE device_telemetry DROP COLUMN sm_ns;"                                          \
+	"ALTER TABLE device_telemetry DROP COLUMN occupancy_known_ns;"                             \
+	"ALTER TABLE device_telemetry DROP COLUMN occupancy_ns;"                                   \
+	"ALTER TABLE device_telemetry DROP COLUMN tensor_known_ns;"                                \
+	"ALTER TABLE device_telemetry DROP COLUMN tensor_ns;"                                      \
+	"ALTER TABLE device_telemetry DROP COLUMN dram_known_ns;"                                  \
+	"ALTER TABLE device_telemetry DROP COLUMN dram_ns;"                                        \
+	"ALTER TABLE device_telemetry DROP COLUMN pcie_sent_known_ns;"                             \
+	"ALTER TABLE device_telemetry DROP COLUMN pcie_sent_bytes;"                                \
+	"ALTER TABLE device_telemetry DROP COLUMN pcie_received_known_ns;"                         \
+	"ALTER TABLE device_telemetry DROP COLUMN pcie_received_bytes;"                            \
+	"ALTER TABLE device_telemetry DROP COLUMN nvlink_sent_known_ns;"                           \
+	"ALTER TABLE device_telemetry DROP COLUMN nvlink_sent_bytes;"                              \
+	"ALTER TABLE device_telemetry DROP COLUMN nvlink_received_known_ns;"                       \
+	"ALTER TABLE device_telemetry DROP COLUMN nvlink_received_bytes;"                          \
+	"PRAGMA user_version = 13;"
+
+/* What version 13 had added. */
+#define TO_VERSION_12 TO_VERSION_13 "DROP TABLE device_telemetry; PRAGMA user_version = 12;"
 
 /* What version 12 had added. */
 #define TO_VERSION_11                                                                              \
@@ -194,6 +217,12 @@ static void expect_version(const char *to_version)
 	unlink(merged);
 }
 
+static void version_13_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_13);
+}
+
 static void version_12_is_read_and_merged(void **state)
 {
 	(void)state;
@@ -230,9 +259,10 @@ static void version_8_is_read_and_merged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(version_12_is_read_and_merged), TEST(version_11_is_read_and_merged),
-		TEST(version_10_is_read_and_merged), TEST(version_9_is_read_and_merged),
-		TEST(version_8_is_read_and_merged),  TEST(a_file_of_version_8_is_read_and_merged),
+		TEST(version_13_is_read_and_merged),          TEST(version_12_is_read_and_merged),
+		TEST(version_11_is_read_and_merged),          TEST(version_10_is_read_and_merged),
+		TEST(version_9_is_read_and_merged),           TEST(version_8_is_read_and_merged),
+		TEST(a_file_of_version_8_is_read_and_merged),
 	};
 
 	if (argc != 2)

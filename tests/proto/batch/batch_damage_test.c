@@ -347,21 +347,39 @@ static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)
 	struct codec_fixture *codec = *state;
 	struct message message;
 
-#define ZEROS_29                                                                                   \
-	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"                             \
-	"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+#define ZEROS_9    "\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+#define ZEROS_18   ZEROS_9 ZEROS_9
+#define ZEROS_28   ZEROS_18 ZEROS_9 "\x00"
+#define ZEROS_29   ZEROS_28 "\x00"
 #define NO_LINKS   "\x00\x93\x00\x00\x00"
 #define NOT_PLACED "\x14\x01\x01\x01\x00\x93\x00\x00\x00\x00\x93\x00\x00\x00"
 	static const char older[] = "\x98" NOT_PLACED;
 	static const char newer[] = "\x9a" NOT_PLACED "\x01\x93\x03\x02\x07";
 	static const char newest[] =
 		"\x9d" NOT_PLACED "\x01\x93\x03\x02\x07\x00\xdc\x00\x1d" ZEROS_29 "\x00";
+	/* A row of an agent without GPM, with 7 as its last column, and one of an agent with it. */
+	static const char short_row[] =
+		"\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x1d" ZEROS_28 "\x07";
+	static const char whole_row[] =
+		"\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x30" ZEROS_28 "\x07" ZEROS_18 "\x09";
 
 	assert_int_equal(codec_fixture_decode(codec, older, sizeof(older) - 1, &message), 0);
 	assert_int_equal(message.placement.nr_links, 0);
 	assert_int_equal(codec_fixture_decode(codec, newest, sizeof(newest) - 1, &message), 0);
 	assert_int_equal(message.placement.nr_links, 1);
 	assert_int_equal(message.placement.nr_telemetry, 0);
+	assert_int_equal(codec_fixture_decode(codec, whole_row, sizeof(whole_row) - 1, &message),
+			 0);
+	const struct device_telemetry *row = message.placement.telemetry;
+	assert_int_equal(row->ecc_uncorrected, 7);
+	assert_int_equal(row->traffic_bytes[TELEMETRY_NVLINK_RECEIVED], 9);
+	assert_int_equal(codec_fixture_decode(codec, short_row, sizeof(short_row) - 1, &message),
+			 0);
+	row = message.placement.telemetry;
+	assert_int_equal(row->ecc_uncorrected, 7);
+	assert_int_equal(row->traffic_bytes[TELEMETRY_NVLINK_RECEIVED], 0);
+	DECODE_FAILS(codec, "\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x2f" ZEROS_29 ZEROS_18,
+		     -EBADMSG, "PLACEMENT: telemetry's nvlink_received_bytes is missing");
 	assert_int_equal(codec_fixture_decode(codec, newer, sizeof(newer) - 1, &message), 0);
 	assert_int_equal(message.placement.nr_links, 1);
 	assert_int_equal(message.placement.links[0].device_id, 3);
