@@ -113,10 +113,15 @@ static const struct {
 	{"nvmlDeviceGetTotalEccErrors", offsetof(struct nvml_library, ecc), false},
 };
 
+void *nvml_library_function(const struct nvml_library *library, const char *name)
+{
+	return dlsym(library->handle, name);
+}
+
 static bool resolve(struct nvml_library *library)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *function = dlsym(library->handle, functions[i].name);
+		void *function = nvml_library_function(library, functions[i].name);
 
 		if (!function && functions[i].is_needed)
 			return false;

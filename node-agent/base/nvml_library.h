@@ -1,10 +1,14 @@
-/* The door to NVML (libnvidia-ml.so.1, which comes with NVIDIA's driver). Only nvml_library.c knows its interface. The
+/* The door to NVML (libnvidia-ml.so.1, which comes with NVIDIA's driver). Only nvml_library.c, and nvml_gpm.c for
+ * its part, know its interface. The
  * library is opened at run time, and each of its functions may be missing. Any thread, but one at a time. On an H100
  * NVML takes 13 ms to start, and 10 ms for each GPU. If a GPU hangs, a call may never return. */
 #ifndef NVML_LIBRARY_H
 #define NVML_LIBRARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "proto/device_telemetry.h"
 
 struct nvml_library;
 
@@ -20,6 +24,19 @@ enum nvml_known {
 	NVML_ECC = 32,
 };
 
+#define NVML_GPM_WHOLE 1000000u /* a use of all the time */
+
+/* What GPM tells (nvml_gpm.h): the difference between the newest sample and the one before. Without its bit a value is
+ * 0. */
+struct nvml_gpm_reading {
+	uint32_t refusal;             /* enum telemetry_refusal: why a value is missing */
+	bool has_sample;              /* one was taken: the next difference begins here */
+	uint32_t known_uses;          /* bits: 1 << enum telemetry_use */
+	uint32_t known_traffics;      /* 1 << enum telemetry_traffic */
+	uint32_t use[TELEMETRY_USES]; /* at most NVML_GPM_WHOLE */
+	uint64_t bytes_per_second[TELEMETRY_TRAFFICS];
+};
+
 /* A GPU at one moment. */
 struct nvml_reading {
 	uint32_t known;   /* bits of enum nvml_known */
@@ -30,6 +47,7 @@ struct nvml_reading {
 	uint64_t energy_mj; /* the board's counter since the driver was loaded */
 	uint32_t celsius;
 	uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
+	struct nvml_gpm_reading gpm;
 };
 
 /* The fastest link of a GPU to other GPUs. */
@@ -56,7 +74,10 @@ int nvml_library_link(const struct nvml_library *library, uint32_t pci_domain, u
 uint32_t nvml_library_find(const struct nvml_library *library, uint32_t pci_domain,
 			   uint32_t pci_bus, uint32_t pci_device, struct nvml_device **device);
 
-/* Reads the GPU. It takes eight calls. Nothing is set or changed. */
+/* Finds a function of the library; NULL: this driver lacks it. */
+void *nvml_library_function(const struct nvml_library *library, const char *name);
+
+/* Reads the GPU, all but gpm. It takes eight calls. Nothing is set or changed. */
 void nvml_library_read(const struct nvml_library *library, struct nvml_device *device,
 		       struct nvml_reading *reading);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "nvml_library.h"
+#include "nvml_gpm.h"
 #include "reader_life.h"
 #include "telemetry_sums.h"
 
@@ -18,7 +18,10 @@
 struct device {
 	uint32_t pci_domain, pci_bus, pci_device;
 	uint32_t nr_users;
-	struct nvml_device *handle; /* the thread's; borrowed from the library */
+	/* The thread's. handle: borrowed from the library */
+	struct nvml_device *handle;
+	struct nvml_gpm *gpm; /* owns; NULL: gpm_refusal says why */
+	uint32_t gpm_refusal;
 	struct telemetry_sums sums;
 };
 
@@ -53,7 +56,7 @@ static void destroy(struct telemetry_reader *reader)
 	free(reader);
 }
 
-/* ---- the thread; all but read_device() hold the lock */
+/* ---- the thread; all but read_device() and forget() hold the lock */
 
 /* The address of a device does not change, so it is read without the lock. */
 static uint32_t read_device(const struct nvml_library *library, struct device *device,
@@ -61,11 +64,17 @@ static uint32_t read_device(const struct nvml_library *library, struct device *d
 {
 	uint32_t refusal = TELEMETRY_ANSWERS;
 
-	if (!device->handle)
+	if (!device->handle) {
 		refusal = nvml_library_find(library, device->pci_domain, device->pci_bus,
 					    device->pci_device, &device->handle);
-	if (!refusal)
-		nvml_library_read(library, device->handle, reading);
+		if (refusal)
+			return refusal;
+		device->gpm_refusal = nvml_gpm_create(library, device->handle, &device->gpm);
+	}
+	nvml_library_read(library, device->handle, reading);
+	reading->gpm.refusal = device->gpm_refusal;
+	if (device->gpm)
+		nvml_gpm_read(device->gpm, &reading->gpm);
 	return refusal;
 }
 
@@ -92,10 +101,21 @@ static void read_used(struct telemetry_reader *reader, const struct nvml_library
 	}
 }
 
+/* Forgets what the library lends of the first count devices. They are the thread's, so no lock is held. */
+static void forget(struct telemetry_reader *reader, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		nvml_gpm_destroy(reader->devices[i].gpm);
+		reader->devices[i].gpm = NULL;
+		reader->devices[i].handle = NULL;
+	}
+}
+
 /* Opens NVML, and reads until no device has users. */
 static void serve(struct telemetry_reader *reader)
 {
 	struct nvml_library *library;
+	uint32_t count;
 
 	reader->since_ns = clock_now_ns();
 	pthread_mutex_unlock(&reader->life.lock);
@@ -106,8 +126,6 @@ static void serve(struct telemetry_reader *reader)
 		reader->refusal = error == -ENOPKG ? TELEMETRY_NO_LIBRARY : TELEMETRY_NO_DRIVER;
 		return;
 	}
-	for (uint32_t i = 0; i < reader->count; i++)
-		reader->devices[i].handle = NULL;
 	while (reader->nr_used > 0 && !reader->life.is_stopped) {
 		uint64_t begin_ns = clock_now_ns(), wait_ns = reader->interval_ns;
 
@@ -122,7 +140,9 @@ static void serve(struct telemetry_reader *reader)
 			late = pthread_cond_timedwait(&reader->life.changed, &reader->life.lock,
 						      &until);
 	}
+	count = reader->count;
 	pthread_mutex_unlock(&reader->life.lock);
+	forget(reader, count);
 	nvml_library_close(library);
 	pthread_mutex_lock(&reader->life.lock);
 }

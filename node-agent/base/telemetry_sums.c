@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #define NS_PER_US 1000u
+#define NS_PER_S  1000000000u
 
 void telemetry_sums_init(struct telemetry_sums *sums, uint64_t now_ns, uint64_t real_ns)
 {
@@ -34,6 +35,14 @@ static void add_clocks(struct device_telemetry *total, const struct nvml_reading
 	total->memory_cycles += ns / NS_PER_US * reading->memory_mhz;
 }
 
+/* Adds a part of a time, at most what a message can have. */
+static void add_part(uint64_t *sum, uint64_t ns, uint64_t amount, uint64_t whole)
+{
+	const unsigned __int128 now = *sum + (unsigned __int128)ns * amount / whole;
+
+	*sum = now < INT64_MAX ? (uint64_t)now : INT64_MAX;
+}
+
 /* A counter begins anew with the driver: then the time does not count. */
 static void add_energy(struct telemetry_sums *sums, uint64_t energy_mj, uint64_t at_ns)
 {
@@ -43,6 +52,27 @@ static void add_energy(struct telemetry_sums *sums, uint64_t energy_mj, uint64_t
 	}
 	sums->energy_mj = energy_mj;
 	sums->energy_at_ns = at_ns;
+}
+
+/* A difference spans the time since the sample before. */
+static void add_gpm(struct telemetry_sums *sums, const struct nvml_gpm_reading *gpm, uint64_t at_ns)
+{
+	const uint64_t ns =
+		sums->gpm_at_ns && at_ns > sums->gpm_at_ns ? at_ns - sums->gpm_at_ns : 0;
+	struct device_telemetry *total = &sums->total;
+
+	for (uint32_t i = 0; i < TELEMETRY_USES; i++)
+		if (gpm->known_uses & 1u << i) {
+			total->use_known_ns[i] += ns;
+			add_part(&total->use_ns[i], ns, gpm->use[i], NVML_GPM_WHOLE);
+		}
+	for (uint32_t i = 0; i < TELEMETRY_TRAFFICS; i++)
+		if (gpm->known_traffics & 1u << i) {
+			total->traffic_known_ns[i] += ns;
+			add_part(&total->traffic_bytes[i], ns, gpm->bytes_per_second[i], NS_PER_S);
+		}
+	if (gpm->has_sample)
+		sums->gpm_at_ns = at_ns;
 }
 
 static void add_errors(struct telemetry_sums *sums, const struct nvml_reading *reading, uint64_t ns)
@@ -69,8 +99,10 @@ static void end_row(struct telemetry_sums *sums, uint64_t now_ns)
 	const struct device_telemetry ended = sums->total;
 
 	sums->ended[sums->nr_ended++ % TELEMETRY_SUMS_ENDED] = ended;
-	sums->total = (struct device_telemetry){
-		.begin_ns = ended.last_ns, .last_ns = ended.last_ns, .refusal = ended.refusal};
+	sums->total = (struct device_telemetry){.begin_ns = ended.last_ns,
+						.last_ns = ended.last_ns,
+						.refusal = ended.refusal,
+						.gpm_refusal = ended.gpm_refusal};
 	sums->begin_ns = now_ns;
 }
 
@@ -83,10 +115,12 @@ void telemetry_sums_add(struct telemetry_sums *sums, const struct nvml_reading *
 
 	total->readings++;
 	say(sums, reading->refusal, now_ns);
+	total->gpm_refusal = reading->gpm.refusal;
 	if (reading->celsius > total->max_celsius)
 		total->max_celsius = reading->celsius;
 	if (reading->known & NVML_ENERGY)
 		add_energy(sums, reading->energy_mj, at_ns);
+	add_gpm(sums, &reading->gpm, at_ns);
 	if (sums->before_ns)
 		add_errors(sums, reading, ns);
 	if (ns <= TELEMETRY_GAP_NS) {
@@ -127,9 +161,10 @@ const struct device_telemetry *telemetry_sums_next(const struct telemetry_sums *
 void telemetry_sums_refuse(struct telemetry_sums *sums, uint32_t refusal, uint64_t now_ns)
 {
 	say(sums, refusal, now_ns);
+	sums->total.gpm_refusal = refusal;
 }
 
 void telemetry_sums_pause(struct telemetry_sums *sums)
 {
-	sums->before_ns = sums->energy_at_ns = 0;
+	sums->before_ns = sums->energy_at_ns = sums->gpm_at_ns = 0;
 }

@@ -21,6 +21,7 @@ struct telemetry_sums {
 	uint64_t before_ns;         /* its time, CLOCK_MONOTONIC; 0: there is none to go on from */
 	uint64_t energy_mj;         /* the board's counter when it was last known */
 	uint64_t energy_at_ns;      /* and its time; 0: there is none to go on from */
+	uint64_t gpm_at_ns;         /* GPM's newest sample; 0: there is none to go on from */
 	uint64_t begin_ns;          /* total.begin_ns by CLOCK_MONOTONIC */
 	uint64_t first_ns;          /* the same of the first row */
 };

@@ -87,11 +87,15 @@ static void a_gpu_is_read_while_it_has_users(void **state)
 	assert_int_equal(telemetry.observed_ns, telemetry.energy_ns);
 	assert_int_equal(telemetry.observed_ns, telemetry.reason_ns[TELEMETRY_FREE]);
 	assert_int_equal(telemetry.sm_cycles, 1980 * (telemetry.clock_ns / 1000));
+	assert_int_equal(telemetry.gpm_refusal, TELEMETRY_ANSWERS);
+	assert_int_equal(telemetry.use_known_ns[TELEMETRY_SM], telemetry.observed_ns);
+	assert_int_equal(telemetry.use_ns[TELEMETRY_SM], telemetry.observed_ns / 10 * 6);
 	telemetry_reader_leave(reader, gpu);
 	await_readings(gpu, telemetry.readings + 2);
 	telemetry_reader_leave(reader, gpu);
 	while (fake_nvml.nr_open > 0) /* NVML keeps no GPU awake */
 		sched_yield();
+	assert_int_equal(fake_nvml.nr_samples, 0);
 	uint32_t readings = fake_nvml.nr_readings;
 	telemetry = find(gpu);
 	assert_int_equal(telemetry_reader_use(reader, 0, 0x17, 0), gpu);
@@ -127,6 +131,20 @@ static void what_nvml_refuses_is_said(void **state)
 	assert_int_equal(telemetry.refusal, TELEMETRY_NO_PERMISSION);
 	assert_true(telemetry.observed_ns > 0);
 	assert_int_equal(telemetry.clock_ns + telemetry.power_ns + telemetry.energy_ns, 0);
+}
+
+static void a_gpu_without_gpm_has_all_else(void **state)
+{
+	(void)state;
+	fake_nvml.gpu.gpm = 3;
+	int gpu = telemetry_reader_use(reader, 0, 0x17, 0);
+	struct device_telemetry telemetry = await_readings(gpu, 3);
+	assert_int_equal(telemetry.refusal, TELEMETRY_ANSWERS);
+	assert_int_equal(telemetry.gpm_refusal, TELEMETRY_NOT_SUPPORTED);
+	assert_true(telemetry.energy_ns > 0);
+	assert_int_equal(telemetry.use_known_ns[TELEMETRY_SM] +
+				 telemetry.traffic_known_ns[TELEMETRY_PCIE_SENT],
+			 0);
 }
 
 static void without_nvml_it_is_tried_once(void **state)
@@ -192,6 +210,7 @@ int main(void)
 		TEST(gpus_have_sums_of_their_own),
 		TEST(parts_of_a_gpu_are_not_read),
 		TEST(what_nvml_refuses_is_said),
+		TEST(a_gpu_without_gpm_has_all_else),
 		TEST(without_nvml_it_is_tried_once),
 		TEST(a_call_that_hangs_holds_up_nobody),
 		TEST(more_gpus_than_there_is_room_for_have_no_number),

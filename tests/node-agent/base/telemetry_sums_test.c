@@ -138,6 +138,7 @@ static void a_refusal_is_said_and_leaves_the_sums(void **state)
 	(void)state;
 	telemetry_sums_refuse(&sums, TELEMETRY_DIVIDED, BEGIN + 5 * MS);
 	assert_int_equal(sums.total.refusal, TELEMETRY_DIVIDED);
+	assert_int_equal(sums.total.gpm_refusal, TELEMETRY_DIVIDED);
 	assert_int_equal(sums.total.last_ns, REAL + 5 * MS);
 	assert_int_equal(sums.total.readings, 0);
 }
@@ -237,6 +238,91 @@ static void rows_are_as_long_as_a_64th_of_all_time(void **state)
 	assert_in_range(last->last_ns - last->begin_ns, 1300000 * MS, 1351000 * MS);
 }
 
+/* What GPM tells between two samples. */
+static struct nvml_reading sample(uint32_t computing, uint32_t sm, uint64_t nvlink)
+{
+	struct nvml_reading made = reading(1980, TELEMETRY_FREE, 0);
+
+	made.gpm = (struct nvml_gpm_reading){
+		.has_sample = true,
+		.known_uses = 1u << TELEMETRY_COMPUTING | 1u << TELEMETRY_SM,
+		.known_traffics = 1u << TELEMETRY_NVLINK_SENT,
+		.use = {[TELEMETRY_COMPUTING] = computing, [TELEMETRY_SM] = sm},
+		.bytes_per_second = {[TELEMETRY_NVLINK_SENT] = nvlink},
+	};
+	return made;
+}
+
+static void a_difference_of_gpm_counts_for_the_time_between_its_samples(void **state)
+{
+	const struct device_telemetry *total = &sums.total;
+
+	(void)state;
+	add((struct nvml_reading){.gpm = {.has_sample = true}}, 1);
+	assert_int_equal(total->use_known_ns[TELEMETRY_SM], 0);
+	add(sample(500000, 250000, 4000000000), 101);
+	add(sample(1000000, 750000, 1000000000), 301);
+	assert_int_equal(total->use_known_ns[TELEMETRY_COMPUTING], 300 * MS);
+	assert_int_equal(total->use_ns[TELEMETRY_COMPUTING], 250 * MS);
+	assert_int_equal(total->use_known_ns[TELEMETRY_SM], 300 * MS);
+	assert_int_equal(total->use_ns[TELEMETRY_SM], 175 * MS);
+	assert_int_equal(total->traffic_known_ns[TELEMETRY_NVLINK_SENT], 300 * MS);
+	assert_int_equal(total->traffic_bytes[TELEMETRY_NVLINK_SENT], 400000000 + 200000000);
+	/* what was not told */
+	assert_int_equal(total->use_known_ns[TELEMETRY_TENSOR] + total->use_ns[TELEMETRY_TENSOR],
+			 0);
+	assert_int_equal(total->traffic_known_ns[TELEMETRY_PCIE_SENT], 0);
+}
+
+/* The sample before is still there, so the next difference spans the time of the one that failed. */
+static void a_sample_that_fails_leaves_no_gap(void **state)
+{
+	(void)state;
+	add(sample(0, 0, 0), 1);
+	add((struct nvml_reading){.gpm = {.refusal = TELEMETRY_FAILED}}, 101);
+	assert_int_equal(sums.total.gpm_refusal, TELEMETRY_FAILED);
+	assert_int_equal(sums.total.refusal, TELEMETRY_ANSWERS);
+	add(sample(1000000, 500000, 10), 201);
+	assert_int_equal(sums.total.gpm_refusal, TELEMETRY_ANSWERS);
+	assert_int_equal(sums.total.use_known_ns[TELEMETRY_SM], 200 * MS);
+	assert_int_equal(sums.total.use_ns[TELEMETRY_SM], 100 * MS);
+}
+
+/* The difference that the driver makes after a pause spans it, and has work of others in it. */
+static void a_pause_counts_for_nothing_of_gpm(void **state)
+{
+	(void)state;
+	add(sample(0, 0, 0), 1);
+	telemetry_sums_pause(&sums);
+	add(sample(1000000, 1000000, 1000000), 101);
+	assert_int_equal(sums.total.use_known_ns[TELEMETRY_SM] +
+				 sums.total.traffic_known_ns[TELEMETRY_NVLINK_SENT],
+			 0);
+	add(sample(1000000, 1000000, 1000000), 201);
+	assert_int_equal(sums.total.use_ns[TELEMETRY_SM], 100 * MS);
+}
+
+/* A GPU that was not read for 100 days at the greatest rate. */
+static void the_greatest_amounts_do_not_overflow(void **state)
+{
+	const uint64_t days_ms = 100ull * 86400 * 1000;
+
+	(void)state;
+	add(sample(0, 0, 0), 1);
+	add(sample(1000000, 1000000, 10485760000000), 1 + days_ms);
+	assert_int_equal(sums.ended[0].use_ns[TELEMETRY_SM], days_ms * MS);
+	assert_int_equal(sums.ended[0].traffic_bytes[TELEMETRY_NVLINK_SENT], INT64_MAX);
+}
+
+static void the_next_row_goes_on_with_the_reason(void **state)
+{
+	(void)state;
+	add((struct nvml_reading){.gpm = {.refusal = TELEMETRY_NOT_SUPPORTED}}, 1);
+	add((struct nvml_reading){.gpm = {.refusal = TELEMETRY_NOT_SUPPORTED}}, 1101);
+	assert_int_equal(sums.nr_ended, 1);
+	assert_int_equal(sums.total.gpm_refusal, TELEMETRY_NOT_SUPPORTED);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -253,6 +339,11 @@ int main(void)
 		TEST(rows_that_have_ended_are_told_before_the_next_one),
 		TEST(as_many_rows_wait_as_have_room),
 		TEST(rows_are_as_long_as_a_64th_of_all_time),
+		TEST(a_difference_of_gpm_counts_for_the_time_between_its_samples),
+		TEST(a_sample_that_fails_leaves_no_gap),
+		TEST(a_pause_counts_for_nothing_of_gpm),
+		TEST(the_greatest_amounts_do_not_overflow),
+		TEST(the_next_row_goes_on_with_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

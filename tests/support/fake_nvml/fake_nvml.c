@@ -40,8 +40,8 @@ struct nvml_field {
 
 struct nvml_device {
 	struct fake_nvml_gpu gpu;
-	uint32_t nr_reasons, nr_energy, nr_ecc; /* calls */
-	unsigned long long first_ns;            /* CLOCK_REALTIME of the first reading of energy */
+	uint32_t nr_reasons, nr_energy, nr_ecc, nr_samples; /* calls */
+	unsigned long long first_ns; /* CLOCK_REALTIME of the first reading of energy */
 };
 
 struct fake_nvml fake_nvml;
@@ -66,7 +66,16 @@ __attribute__((constructor)) void fake_nvml_reset(void)
 			.memory_mhz = 2619,
 			.power_mw = 500000,
 			.energy_mj = 125000,
-			.celsius = 60},
+			.celsius = 60,
+			.computing = 80000,
+			.active = 60000,
+			.occupancy = 30000,
+			.tensor = 20000,
+			.dram = 40000,
+			.sent = 15625,
+			.received = 31250,
+			.nvlink_sent = 62500,
+			.nvlink_received = 78125},
 	};
 	memset(devices, 0, sizeof(devices));
 }
@@ -104,6 +113,17 @@ static const struct {
 	{"celsius", offsetof(struct fake_nvml_gpu, celsius)},
 	{"ecc", offsetof(struct fake_nvml_gpu, ecc)},
 	{"result", offsetof(struct fake_nvml_gpu, result)},
+	{"gpm", offsetof(struct fake_nvml_gpu, gpm)},
+	{"computing", offsetof(struct fake_nvml_gpu, computing)},
+	{"active", offsetof(struct fake_nvml_gpu, active)},
+	{"occupancy", offsetof(struct fake_nvml_gpu, occupancy)},
+	{"tensor", offsetof(struct fake_nvml_gpu, tensor)},
+	{"dram", offsetof(struct fake_nvml_gpu, dram)},
+	{"sent", offsetof(struct fake_nvml_gpu, sent)},
+	{"received", offsetof(struct fake_nvml_gpu, received)},
+	{"nvlink_sent", offsetof(struct fake_nvml_gpu, nvlink_sent)},
+	{"nvlink_received", offsetof(struct fake_nvml_gpu, nvlink_received)},
+	{"wrong", offsetof(struct fake_nvml_gpu, wrong)},
 	{"hang", offsetof(struct fake_nvml_gpu, hang)},
 };
 
@@ -162,6 +182,15 @@ int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *device, unsigned int *lane
 static bool is_device(const struct nvml_device *device)
 {
 	return device >= devices && device < devices + DEVICES;
+}
+
+const struct fake_nvml_gpu *fake_nvml_gpu(struct nvml_device *device, uint32_t *sample)
+{
+	if (!is_device(device))
+		return NULL;
+	if (sample)
+		*sample = ++device->nr_samples;
+	return &device->gpu;
 }
 
 int nvmlInit_v2(void)

@@ -26,7 +26,13 @@ struct fake_nvml_gpu {
 	uint32_t celsius;
 	uint32_t ecc;    /* each call of the counter of corrected errors adds this */
 	uint32_t result; /* of all these calls */
-	uint32_t hang;   /* not 0: the call for clocks never returns */
+	/* GPM: the result of its calls; thousandths of a percent; MiB a second */
+	uint32_t gpm;
+	uint32_t computing, active, occupancy, tensor, dram;
+	uint32_t sent, received, nvlink_sent, nvlink_received;
+	uint32_t
+		wrong; /* not 0: "active" is what cannot be: 1 NaN, 2 infinite, 3 negative, 4 above 100, 5 1e300 */
+	uint32_t hang; /* not 0: the call for clocks never returns */
 };
 
 struct fake_nvml {
@@ -41,6 +47,8 @@ struct fake_nvml {
 	uint32_t pcie_generation, pcie_lanes; /* 0: the call fails */
 	struct fake_nvml_gpu gpu;             /* where FAKE_NVML has no entry */
 	/* calls so far; nr_open: of init, without a shutdown */
+	/* nr_samples: of GPM, that were not freed */
+	_Atomic uint32_t nr_samples;
 	_Atomic uint32_t nr_open, nr_inits, nr_finds, nr_readings;
 };
 
@@ -49,5 +57,10 @@ extern struct fake_nvml fake_nvml;
 void fake_nvml_reset(void);
 void fake_nvml_hang(bool hangs); /* calls that find a GPU wait until this is false */
 bool fake_nvml_waits(void);      /* whether one does */
+
+struct nvml_device;
+
+/* What a GPU says; NULL: it is none of NVML's. *sample: if not NULL, it gets the number of a new sample. */
+const struct fake_nvml_gpu *fake_nvml_gpu(struct nvml_device *device, uint32_t *sample);
 
 #endif
