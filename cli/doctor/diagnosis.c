@@ -354,24 +354,24 @@ static void ask_nvml(struct diagnosis *diagnosis)
 		[TELEMETRY_FAILED] = "look what nvidia-smi says",
 	};
 	struct device_list devices = {0};
-	char energy[NVML_ANSWER_ENERGY_SIZE];
+	char counters[NVML_ANSWER_COUNTERS_SIZE];
 	uint32_t refusal;
 
 	if (device_topology_read(&devices))
 		device_list_fini(&devices);
-	refusal = nvml_answer(&devices, energy);
+	refusal = nvml_answer(&devices, counters);
 	device_list_fini(&devices);
 	if (refusal == TELEMETRY_ANSWERS) {
 		find(diagnosis, "NVML", DIAGNOSIS_GOOD,
 		     "answers: clocks, what holds them down, power and energy of GPUs are "
 		     "recorded%s",
-		     energy);
+		     counters);
 		return;
 	}
 	struct diagnosis_finding *finding =
 		find(diagnosis, "NVML", DIAGNOSIS_NOTE,
 		     "%s: clocks, power or energy of GPUs are not recorded%s",
-		     gpu_telemetry_refusal_words(refusal), energy);
+		     gpu_telemetry_refusal_words(refusal), counters);
 	if (remedies[refusal])
 		remedy(finding, "%s", remedies[refusal]);
 }

@@ -30,7 +30,8 @@ struct gpu_rows {
 	uint32_t nr_rows;
 	uint32_t nr_alike; /* 0: all rows stand for themselves */
 	bool has_nccl;
-	bool has_telemetry;            /* of a GPU at least */
+	/* Each of a GPU at least. has_use: what GPM tells; has_nvlink: of NVLink, too. */
+	bool has_telemetry, has_use, has_nvlink;
 	double busy_share, nccl_share; /* medians, from 0 to 1 */
 	double mhz;                    /* median; 0: not known */
 };

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "gpu_use.h"
+
 #define NS_PER_US   1000.0
 #define MHZ_MAX     100000.0
 #define TIME_MAX_NS 100000000000000000ull /* three years; sums of rows stay far below 64 bits */
@@ -32,8 +34,10 @@ void gpu_telemetry_add(struct device_telemetry *sums, const struct device_teleme
 	sums->ecc_ns += more->ecc_ns;
 	sums->ecc_corrected += more->ecc_corrected;
 	sums->ecc_uncorrected += more->ecc_uncorrected;
+	gpu_use_add(sums, more);
 	/* the newest life speaks */
 	sums->refusal = more->refusal;
+	sums->gpm_refusal = more->gpm_refusal;
 	sums->last_ns = more->last_ns;
 	if (sums->begin_ns == 0)
 		sums->begin_ns = more->begin_ns;
@@ -49,7 +53,8 @@ static bool is_possible(const struct device_telemetry *row)
 {
 	bool possible = row->observed_ns <= TIME_MAX_NS && row->clock_ns <= TIME_MAX_NS &&
 			is_clock(row->sm_cycles, row->clock_ns) &&
-			is_clock(row->memory_cycles, row->clock_ns);
+			is_clock(row->memory_cycles, row->clock_ns) &&
+			gpu_use_is_possible(row, TIME_MAX_NS);
 
 	for (unsigned int i = 0; i < TELEMETRY_REASONS && possible; i++)
 		possible = row->reason_ns[i] <= TIME_MAX_NS;

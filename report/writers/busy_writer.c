@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "telemetry_writer.h"
+#include "use_writer.h"
 
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 #include "report/names/text_line.h"
 #include "report/telemetry/gpu_telemetry.h"
+#include "report/telemetry/gpu_use.h"
 
 #define NUMBER_SIZE 32u
 #define PLACE_SIZE  2048u
@@ -29,6 +31,8 @@ static void begin(struct text_table *table, FILE *out, const struct text_form *f
 	text_table_column(table, &(struct text_column){"records", 14, 1, false, 2});
 	if (gpus && gpus->has_telemetry)
 		telemetry_writer_columns(table);
+	if (gpus && gpus->has_use)
+		use_writer_columns(table, gpus->has_nvlink);
 	text_table_column(table, &(struct text_column){what, 0, 2, true, 0});
 }
 
@@ -49,6 +53,8 @@ static void write_times(struct text_table *table, const struct report_busy_row *
 	text_table_cell(table, "%s", report_summary_count(row->records, text));
 	if (gpus && gpus->has_telemetry)
 		telemetry_writer_cells(table, &row->telemetry);
+	if (gpus && gpus->has_use)
+		use_writer_cells(table, &row->telemetry, gpus->has_nvlink);
 }
 
 static void describe_stream(char place[static PLACE_SIZE], const struct report_busy_row *row)
@@ -74,6 +80,28 @@ static bool is_refused(const struct device_telemetry *telemetry)
 	       telemetry->refusal != TELEMETRY_NO_LIBRARY;
 }
 
+/* A GPU without GPM has no line of it either. */
+static bool is_gpm_refused(const struct device_telemetry *telemetry)
+{
+	return telemetry->gpm_refusal != TELEMETRY_ANSWERS &&
+	       telemetry->gpm_refusal != TELEMETRY_NOT_SUPPORTED &&
+	       telemetry->gpm_refusal != telemetry->refusal;
+}
+
+/* Adds what is special about the GPU's telemetry. */
+static void describe_telemetry(char place[static PLACE_SIZE],
+			       const struct device_telemetry *telemetry)
+{
+	if (is_refused(telemetry))
+		text_line_append(place, PLACE_SIZE, "; clocks and energy: %s",
+				 gpu_telemetry_refusal_words(telemetry->refusal));
+	if (is_gpm_refused(telemetry))
+		text_line_append(place, PLACE_SIZE, "; its counters: %s",
+				 gpu_telemetry_refusal_words(telemetry->gpm_refusal));
+	if (gpu_use_known_ns(telemetry) && !gpu_use_is_of_work(telemetry))
+		text_line_append(place, PLACE_SIZE, "; its use is of all time");
+}
+
 /* Adds the last cell: the GPU or the stream, and what is special about it. */
 static void write_place(struct text_table *table, const struct report_busy_row *row)
 {
@@ -92,9 +120,7 @@ static void write_place(struct text_table *table, const struct report_busy_row *
 		text_line_append(place, sizeof(place),
 				 "; %s records came too late to be put in order",
 				 report_summary_count(row->late, count));
-	if (is_refused(&row->telemetry))
-		text_line_append(place, sizeof(place), "; clocks and energy: %s",
-				 gpu_telemetry_refusal_words(row->telemetry.refusal));
+	describe_telemetry(place, &row->telemetry);
 	if (row->is_inexact)
 		text_line_append(
 			place, sizeof(place),
@@ -139,7 +165,10 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 		row.nccl_ns += gpus->rows[i].nccl_ns;
 	}
 	write_times(table, &sum, gpus, &row);
-	text_table_cell(table, "%" PRIu32 " GPUs alike, added up", gpus->nr_alike);
+	text_table_cell(table, "%" PRIu32 " GPUs alike, added up%s", gpus->nr_alike,
+			gpu_use_known_ns(&sum.telemetry) && !gpu_use_is_of_work(&sum.telemetry)
+				? "; their use is of all time"
+				: "");
 }
 
 int busy_writer_gpus(FILE *out, const struct gpu_rows *gpus, const struct text_form *form,

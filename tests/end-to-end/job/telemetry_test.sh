@@ -58,10 +58,23 @@ exact() {
 	same "$1: clocks and power by time" "$(sql "$scratch/$1" 'select sum(sm_cycles - clock_ns / 1000 * iif(device_index = 0, 1410, 1980)),
 		sum(memory_cycles - clock_ns / 1000 * 2619), sum(power_nj - power_ns / 1000 * iif(device_index = 0, 350000, 500000))
 		from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0 0"
+	# The first GPU is as the fake's default, of the second one FAKE_NVML says more.
+	same "$1: GPM spans all the time between readings" "$(sql "$scratch/$1" 'select max(gpm_refusal),
+		sum(abs(computing_known_ns - observed_ns) + abs(sm_known_ns - observed_ns) + abs(occupancy_known_ns - observed_ns)
+		+ abs(tensor_known_ns - observed_ns) + abs(dram_known_ns - observed_ns) + abs(pcie_sent_known_ns - observed_ns)
+		+ abs(pcie_received_known_ns - observed_ns) + abs(nvlink_sent_known_ns - observed_ns)
+		+ abs(nvlink_received_known_ns - observed_ns)) from device_telemetry' | tr '\t' ' ')" "0 0"
+	same "$1: use by time" "$(sql "$scratch/$1" 'select sum(computing_ns - observed_ns / 1000 * iif(device_index = 0, 800, 500)),
+		sum(sm_ns - observed_ns / 1000 * iif(device_index = 0, 600, 375)), sum(occupancy_ns - observed_ns / 1000 * 300),
+		sum(tensor_ns - observed_ns / 1000 * 200), sum(dram_ns - observed_ns / 1000 * iif(device_index = 0, 400, 750))
+		from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0 0 0 0"
+	same "$1: bytes by direction" "$(sql "$scratch/$1" 'select sum(pcie_sent_bytes - observed_ns / 1000 * 16384),
+		sum(pcie_received_bytes - observed_ns / 1000 * 32768), sum(nvlink_sent_bytes - observed_ns / 1000 * 65536),
+		sum(nvlink_received_bytes - observed_ns / 1000 * 81920) from device_telemetry' | tr '\t' ' ')" "0 0 0 0"
 }
 
 # ---- one place: the first GPU is at its power limit, the second one is too hot each second time
-export FAKE_NVML="$(bus 0):sm=1410,reasons=4,power=350000,energy=87500,ecc=2 $(bus 1):reasons=0x48,then=0"
+export FAKE_NVML="$(bus 0):sm=1410,reasons=4,power=350000,energy=87500,ecc=2 $(bus 1):reasons=0x48,then=0,computing=50000,active=37500,dram=75000"
 begin run --timeline all
 await_readings 12
 end run
@@ -73,11 +86,23 @@ same "run: held by heat, at times" "$(sql "$scratch/run" "select hw_thermal_ns >
 "$flamegrid" report "$scratch/run" -f table 2>&1 | tr -s " " >"$scratch/table"
 contains "run: the table's columns" "$scratch/table" "SM MHz held down by"
 contains "run: the table's row" "$scratch/table" " 1410 power cap 100.0% 350 W "
+# The first GPU computed in 80 % of the time. The second one's memory was used for longer than it computed.
+contains "run: the table has the GPUs' use" "$scratch/table" "computing SM active occupancy tensor DRAM NVLink out/in PCIe out/in"
+contains "run: use, of the time in which it computed" "$scratch/table" " 80.0% 75.0% 37.5% 25.0% 50.0% 65.5/81.9 GB/s 16.4/32.8 GB/s "
+contains "run: use, of all time" "$scratch/table" " 50.0% 37.5% 30.0% 20.0% 75.0% 65.5/81.9 GB/s 16.4/32.8 GB/s "
+same "run: which is of all time" "$(grep -c "; its use is of all time" "$scratch/table")" 1
 valid_report "$scratch/run"
 same "run: JSON" "$(python3 -c 'import json, sys
 row, = (device["telemetry"] for device in json.load(open(sys.argv[1]))["devices"] if device["gpu"] == 0)
 print(row["refusal"], row["sm_mhz"], row["power_mw"], row["energy_mj"] == (row["readings"] - 1) * 87500, sum(row["reasons_ns"].values()) == row["observed_ns"])' \
 	"$scratch/valid.json")" "none 1410 350000 True True"
+same "run: JSON of its use" "$(python3 -c 'import json, sys
+for device in json.load(open(sys.argv[1]))["devices"]:
+    row = device["telemetry"]["gpm"]
+    us = device["telemetry"]["observed_ns"] // 1000
+    print(row["refusal"], row["of"], row["known_ns"] == us * 1000, row["computing"], row["sm"], row["occupancy"], row["tensor"], row["dram"],
+        row["tensor_ns"] == us * 200, row["nvlink_sent_bytes"] == us * 65536, row["pcie_received_bytes_per_second"])' "$scratch/valid.json" | tr '\n' ' ')" \
+	"none computing True 0.8 0.75 0.375 0.25 0.5 True True 32768000000 none all True 0.5 0.375 0.3 0.2 0.75 True True 32768000000 "
 
 # ---- a timeline has the same as counters
 "$flamegrid" timeline "$scratch/run" -o "$scratch/t.perfetto" 2>"$scratch/err"
@@ -119,6 +144,23 @@ for refusal in 3:not_supported 4:no_permission 15:failed; do
 	same "$name: nothing is claimed" "$(sql "$scratch/$name" 'select sum(clock_ns + power_ns + energy_ns + max_celsius + ecc_ns) from device_telemetry')" 0
 	"$flamegrid" report "$scratch/$name" -f table >"$scratch/table" 2>&1
 	contains "$name: the table says so" "$scratch/table" "; clocks and energy: "
+done
+
+# Without GPM all else is there. A GPU that has none is no news, and what was refused is.
+for refusal in 3:not_supported 4:no_permission 999:failed; do
+	name=${refusal#*:}
+	export FAKE_NVML="*:gpm=${refusal%:*}"
+	begin gpm_$name
+	await_readings 4
+	end gpm_$name
+	launched gpm_$name none
+	same "gpm_$name: nothing of it is claimed, and all else is known" "$(sql "$scratch/gpm_$name" 'select sum(computing_known_ns + sm_known_ns + pcie_sent_known_ns
+		+ nvlink_received_known_ns), sum(clock_ns) > 0 and sum(energy_ns) > 0 from device_telemetry' | tr '\t' ' ')" "0 1"
+	"$flamegrid" report "$scratch/gpm_$name" -f table >"$scratch/table" 2>&1
+	same "gpm_$name: the table says so if it was refused" "$(grep -c "; its counters: " "$scratch/table")" "$([ $name = not_supported ] && echo 0 || echo 1)"
+	same "gpm_$name: the table has no columns of it" "$(grep -c "SM active" "$scratch/table")" 0
+	same "gpm_$name: JSON has the reason" "$("$flamegrid" report "$scratch/gpm_$name" -f json 2>/dev/null | python3 -c 'import json, sys
+print({(device["telemetry"]["gpm"]["refusal"], device["telemetry"]["gpm"]["sm"]) for device in json.load(sys.stdin)["devices"]})')" "{('$name', None)}"
 done
 
 # A call that never returns.
