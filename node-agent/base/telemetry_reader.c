@@ -58,20 +58,23 @@ static void destroy(struct telemetry_reader *reader)
 
 /* ---- the thread; all but read_device() and forget() hold the lock */
 
-/* The address of a device does not change, so it is read without the lock. */
+/* The address of a device does not change, so it is read without the lock. *at_ns: when the GPU was read. GPM comes
+ * last, so that its calls do not part the other values from their time. */
 static uint32_t read_device(const struct nvml_library *library, struct device *device,
-			    struct nvml_reading *reading)
+			    struct nvml_reading *reading, uint64_t *at_ns)
 {
 	uint32_t refusal = TELEMETRY_ANSWERS;
 
 	if (!device->handle) {
 		refusal = nvml_library_find(library, device->pci_domain, device->pci_bus,
 					    device->pci_device, &device->handle);
+		*at_ns = clock_now_ns();
 		if (refusal)
 			return refusal;
 		device->gpm_refusal = nvml_gpm_create(library, device->handle, &device->gpm);
 	}
 	nvml_library_read(library, device->handle, reading);
+	*at_ns = clock_now_ns();
 	reading->gpm.refusal = device->gpm_refusal;
 	if (device->gpm)
 		nvml_gpm_read(device->gpm, &reading->gpm);
@@ -83,21 +86,22 @@ static void read_used(struct telemetry_reader *reader, const struct nvml_library
 	for (uint32_t i = 0; i < reader->count && !reader->life.is_stopped; i++) {
 		struct device *device = &reader->devices[i];
 		struct nvml_reading reading;
+		uint64_t at_ns;
 
 		if (device->nr_users == 0)
 			continue;
 		reader->since_ns = clock_now_ns();
 		pthread_mutex_unlock(&reader->life.lock);
-		uint32_t refusal = read_device(library, device, &reading);
+		uint32_t refusal = read_device(library, device, &reading, &at_ns);
 		pthread_mutex_lock(&reader->life.lock);
 		reader->since_ns = 0;
 		/* Between two users the sums pause. */
 		if (device->nr_users == 0)
 			continue;
 		if (refusal)
-			telemetry_sums_refuse(&device->sums, refusal, clock_now_ns());
+			telemetry_sums_refuse(&device->sums, refusal, at_ns);
 		else
-			telemetry_sums_add(&device->sums, &reading, clock_now_ns());
+			telemetry_sums_add(&device->sums, &reading, at_ns);
 	}
 }
 
