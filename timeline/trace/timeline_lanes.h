@@ -12,8 +12,8 @@
 #include "trace_stream.h"
 
 struct timeline_lane {
-	/* of a stream: its device, context and stream; of a device: that and 0; of a gauge: its device and kind; of a thread: tid and 0; of waits of no
-	 * known thread: 0 */
+	/* of a stream: its device, context and stream; of a device: that and 0; of a gauge: its device and kind; of a
+	 * thread: tid and 0; of waits of no known thread: 0 */
 	enum timeline_lane_kind {
 		TIMELINE_THREAD,
 		TIMELINE_WAITS,

@@ -74,8 +74,8 @@ const struct profile *timeline_source_profile(const struct timeline_source *sour
 bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,
 			   uint32_t process_id, uint64_t *time_ns);
 
-/* Puts a time of the CLOCK_REALTIME of a process's host, which is CUPTI's clock, on the common clock. false: nobody knows
- * how, or no event of the process was read last. */
+/* Puts a time of the CLOCK_REALTIME of a process's host, which is CUPTI's clock, on the common clock. false: nobody
+ * knows how, or no event of the process was read last. */
 bool timeline_source_place_realtime(struct timeline_source *source, uint32_t process_id,
 				    uint64_t *time_ns);
 
