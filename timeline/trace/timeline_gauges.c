@@ -10,6 +10,7 @@
 #include "aggregator/store/store_schema.h"
 #include "base/array.h"
 #include "report/telemetry/gpu_telemetry.h"
+#include "report/telemetry/gpu_use.h"
 
 struct taker {
 	struct timeline_gauges *gauges;
@@ -21,20 +22,33 @@ struct taker {
 
 static const struct {
 	const char *name, *unit;
-	double (*value)(const struct device_telemetry *row); /* 0: not known */
+	double (*value)(const struct device_telemetry *row); /* 0: not known; NULL: a use */
+	enum telemetry_use use;
 } kinds[TIMELINE_GAUGE_KINDS] = {
-	[TIMELINE_SM_CLOCK] = {"SM clock", "MHz", gpu_telemetry_sm_mhz},
-	[TIMELINE_MEMORY_CLOCK] = {"memory clock", "MHz", gpu_telemetry_memory_mhz},
-	[TIMELINE_POWER] = {"power", "W", gpu_telemetry_watts},
+	[TIMELINE_SM_CLOCK] = {"SM clock", "MHz", gpu_telemetry_sm_mhz, 0},
+	[TIMELINE_MEMORY_CLOCK] = {"memory clock", "MHz", gpu_telemetry_memory_mhz, 0},
+	[TIMELINE_POWER] = {"power", "W", gpu_telemetry_watts, 0},
+	[TIMELINE_SM_ACTIVE] = {"SM active", "%", NULL, TELEMETRY_SM},
+	[TIMELINE_TENSOR] = {"tensor", "%", NULL, TELEMETRY_TENSOR},
+	[TIMELINE_DRAM] = {"DRAM", "%", NULL, TELEMETRY_DRAM},
 };
+
+static bool find_value(const struct device_telemetry *row, enum timeline_gauge_kind kind,
+		       double *value)
+{
+	if (kinds[kind].value) {
+		*value = kinds[kind].value(row);
+		return *value > 0;
+	}
+	*value = 100 * gpu_use_mean(row, kinds[kind].use);
+	return *value >= 0;
+}
 
 static void take_value(struct taker *taker, enum timeline_gauge_kind kind, uint64_t time_ns,
 		       double value)
 {
 	struct timeline_gauges *gauges = taker->gauges;
 
-	if (value <= 0)
-		return;
 	if (array_reserve(&gauges->gauges, &gauges->room_gauges, gauges->nr_gauges + 1ull,
 			  sizeof(*gauges->gauges))) {
 		taker->error = -ENOMEM;
@@ -49,13 +63,15 @@ static void take_row(void *context, const struct device_telemetry *row)
 {
 	struct taker *taker = context;
 	uint64_t begin_ns = row->begin_ns, last_ns = row->last_ns;
+	double value;
 
 	if (!timeline_source_place_realtime(taker->source, taker->process_id, &begin_ns) ||
 	    !timeline_source_place_realtime(taker->source, taker->process_id, &last_ns) ||
 	    begin_ns >= taker->to_ns || last_ns <= taker->from_ns)
 		return;
 	for (uint32_t i = 0; i < TIMELINE_GAUGE_KINDS && !taker->error; i++)
-		take_value(taker, (enum timeline_gauge_kind)i, begin_ns, kinds[i].value(row));
+		if (find_value(row, (enum timeline_gauge_kind)i, &value))
+			take_value(taker, (enum timeline_gauge_kind)i, begin_ns, value);
 }
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))

@@ -1,5 +1,6 @@
-/* What NVML told of the GPUs of processes (device_telemetry.h) within a time, as values of counters on a timeline's
- * clock. A row of telemetry is a second, or more in a long run, and gives one value of each kind. Used by one thread. */
+/* What NVML told of the GPUs of processes (device_telemetry.h) within a time, as values of counters on the clock of a
+ * timeline. A row of telemetry is a second, or more in a long run, and gives one value of each kind. Used by one
+ * thread. */
 #ifndef TIMELINE_GAUGES_H
 #define TIMELINE_GAUGES_H
 
@@ -9,6 +10,9 @@ enum timeline_gauge_kind {
 	TIMELINE_SM_CLOCK,     /* MHz, while the GPU was not idle */
 	TIMELINE_MEMORY_CLOCK, /* the same */
 	TIMELINE_POWER,        /* W */
+	TIMELINE_SM_ACTIVE,    /* %, as gpu_use_mean() says; so are the next two */
+	TIMELINE_TENSOR,
+	TIMELINE_DRAM,
 	TIMELINE_GAUGE_KINDS,
 };
 

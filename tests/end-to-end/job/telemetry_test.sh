@@ -107,8 +107,9 @@ for device in json.load(open(sys.argv[1]))["devices"]:
 # ---- a timeline has the same as counters
 "$flamegrid" timeline "$scratch/run" -o "$scratch/t.perfetto" 2>"$scratch/err"
 python3 "$readers/read_gauges.py" "$scratch/t.perfetto" >"$scratch/gauges" 2>&1
-same "timeline: clocks and power of both GPUs" "$(tr '\n' ' ' <"$scratch/gauges")" \
-	"GPU 0 SM_clock 1410 1410 GPU 0 memory_clock 2619 2619 GPU 0 power 350 350 GPU 1 SM_clock 1980 1980 GPU 1 memory_clock 2619 2619 GPU 1 power 500 500 "
+same "timeline: clocks, power and use of both GPUs" "$(tr '\n' ' ' <"$scratch/gauges")" \
+	"GPU 0 DRAM 50 50 GPU 0 SM_active 75 75 GPU 0 SM_clock 1410 1410 GPU 0 memory_clock 2619 2619 GPU 0 power 350 350 GPU 0 tensor 25 25 \
+GPU 1 DRAM 75 75 GPU 1 SM_active 38 38 GPU 1 SM_clock 1980 1980 GPU 1 memory_clock 2619 2619 GPU 1 power 500 500 GPU 1 tensor 20 20 "
 
 # ---- merged, also with itself
 "$flamegrid" merge -o "$scratch/merged" "$scratch/run" 2>/dev/null
