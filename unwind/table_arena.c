@@ -13,6 +13,7 @@
 #define INDEX_BYTES ((sizeof(struct table_arena_index) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1))
 #define NR_PAGES    ((TABLE_ARENA_BYTES - INDEX_BYTES) / PAGE_BYTES)
 #define FIRST_SHIFT 32u /* of a place: the first page lies above, twice the number of pages below */
+#define FOUND       (UINT64_C(1) << 31) /* in a place: more than twice the number of pages */
 
 #ifndef F_GET_SEALS /* the oldest C library that guests run with lacks them */
 #define F_GET_SEALS   1034
@@ -79,7 +80,7 @@ static uint8_t *page_at(const struct table_arena *arena, uint64_t page)
 static bool open_place(const struct table_arena *arena, uint64_t place, uint64_t tag,
 		       struct unwind_pack *pack)
 {
-	uint64_t first = place >> FIRST_SHIFT, nr = (uint32_t)place >> 1;
+	uint64_t first = place >> FIRST_SHIFT, nr = (uint32_t)(place & ~FOUND) >> 1;
 
 	*pack = (struct unwind_pack){0};
 	return place % 2 == 0 && first < NR_PAGES && nr <= NR_PAGES - first &&
@@ -112,8 +113,10 @@ enum table_arena_answer table_arena_find(const struct table_arena *arena, uint64
 	if (!arena->index || !tag || !(entry = entry_of(arena, tag)))
 		return TABLE_ARENA_NONE;
 	place = atomic_load(&entry->place);
-	if (place && place % 2 == 0)
+	if (place && place % 2 == 0) {
+		atomic_fetch_or(&entry->place, FOUND);
 		return open_place(arena, place, tag, pack) ? TABLE_ARENA_HAS : TABLE_ARENA_NONE;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (place && (uint64_t)now.tv_sec - (place >> 1) < TABLE_ARENA_CLAIM_S)
 		return TABLE_ARENA_BUSY;
@@ -151,6 +154,26 @@ void table_arena_give_up(const struct table_arena_claim *claim)
 
 	if (claim->entry)
 		atomic_compare_exchange_strong(&claim->entry->place, &place, 0);
+}
+
+bool table_arena_was_found(const struct table_arena *arena, uint32_t i)
+{
+	_Atomic uint64_t *place = &arena->index->entries[i].place;
+	uint64_t seen = atomic_load(place);
+
+	/* In a claim the bit is one of the time. */
+	return seen % 2 == 0 && (seen & FOUND) &&
+	       atomic_compare_exchange_strong(place, &seen, seen & ~FOUND);
+}
+
+bool table_arena_is_full(const struct table_arena *arena)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < TABLE_ARENA_ENTRIES; i++)
+		nr += atomic_load(&arena->index->entries[i].tag) != 0;
+	return nr >= TABLE_ARENA_ENTRIES / 4 * 3 ||
+	       atomic_load(&arena->index->nr_pages) >= NR_PAGES / 4 * 3;
 }
 
 bool table_arena_entry(const struct table_arena *arena, uint32_t i, uint64_t *tag,

@@ -17,8 +17,9 @@
 #define TABLE_ARENA_CLAIM_S 10u /* after that, another process may build the table */
 
 struct table_arena_entry {
-	_Atomic uint64_t tag;   /* 0: free; never changes again */
-	_Atomic uint64_t place; /* 0: not there; odd: claimed; else where it lies */
+	_Atomic uint64_t tag; /* 0: free; never changes again */
+	_Atomic uint64_t
+		place; /* 0: not there; odd: claimed; else where it lies, and whether it was found */
 };
 
 struct table_arena_index {
@@ -63,6 +64,13 @@ bool table_arena_enter(const struct table_arena *arena, const struct table_arena
 
 /* The table will not come. */
 void table_arena_give_up(const struct table_arena_claim *claim);
+
+/* Returns whether the i-th table was found since the last call. i is below TABLE_ARENA_ENTRIES. */
+bool table_arena_was_found(const struct table_arena *arena, uint32_t i);
+
+/* Returns whether three quarters of the names or of the memory are taken. Names that are not found near their place
+ * have no room soon after that. Nothing in an arena is given free: another one takes its place. */
+bool table_arena_is_full(const struct table_arena *arena);
 
 /* The i-th table, i below TABLE_ARENA_ENTRIES. false: there is none; *tag is 0 and *pack zeroed. */
 bool table_arena_entry(const struct table_arena *arena, uint32_t i, uint64_t *tag,

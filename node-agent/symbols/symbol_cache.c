@@ -34,7 +34,7 @@ struct header {
 static_assert(sizeof(struct header) == 72, "format of the symbol cache");
 
 struct symbol_cache {
-	uint64_t max_bytes;
+	struct cache_limits limits;
 	char directory[];
 };
 
@@ -64,7 +64,7 @@ struct symbol_cache *symbol_cache_create(const char *directory, uint64_t max_byt
 
 	if (!cache)
 		return NULL;
-	cache->max_bytes = max_bytes;
+	cache->limits = (struct cache_limits){max_bytes, SYMBOL_CACHE_FILES_MAX};
 	memcpy(cache->directory, directory, size);
 	return cache;
 }
@@ -185,7 +185,7 @@ int symbol_cache_store(struct symbol_cache *cache, uid_t owner, const uint8_t *b
 		return directory;
 	r = cache_directory_write(directory, name, parts, sizeof(parts) / sizeof(parts[0]));
 	if (r == 0)
-		cache_directory_trim(directory, SUFFIX, cache->max_bytes);
+		cache_directory_trim(directory, SUFFIX, &cache->limits);
 	close(directory);
 	return r;
 }

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SYMBOL_CACHE_SIZE_MAX (512ull << 20) /* bytes of all files */
+#define SYMBOL_CACHE_SIZE_MAX  (512ull << 20) /* bytes of all files */
+#define SYMBOL_CACHE_FILES_MAX 4096u
 
 struct symbol_cache;
 struct symbol_table;
@@ -21,8 +22,9 @@ struct symbol_table;
  * memory. */
 char *symbol_cache_directory(const char *option);
 
-/* The directory is made (0700) when a table is first stored. If its files exceed max_bytes after that, the files that
- * were not used for the longest are deleted until they fit; one file always stays. Returns NULL if out of memory.
+/* The directory is made (0700) when a table is first stored. If its files exceed max_bytes or
+ * SYMBOL_CACHE_FILES_MAX after that, the files that were not used for the longest are deleted until they fit; one file
+ * always stays. Returns NULL if out of memory.
  * symbol_cache_destroy() accepts NULL. */
 struct symbol_cache *symbol_cache_create(const char *directory, uint64_t max_bytes);
 void symbol_cache_destroy(struct symbol_cache *cache);

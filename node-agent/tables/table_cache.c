@@ -1,9 +1,7 @@
 #include "table_cache.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +16,10 @@
 #define MAGIC     0x31647761677366ull /* "fsgawd1" in memory */
 #define SUFFIX    ".unwind"
 #define NAME_SIZE 48u /* sixteen digits of the tag, and the user's number */
+
+/* What is loaded at most, so that there is room in the arena for tables of new files. */
+#define LOAD_FILES_MAX (TABLE_ARENA_ENTRIES / 2)
+#define LOAD_BYTES_MAX (TABLE_ARENA_BYTES / 2)
 
 /* A file consists of this header and the packed rows. Numbers have the machine's byte order. */
 struct header {
@@ -60,70 +62,98 @@ static uint64_t checksum_of(const struct header *header, const void *data, size_
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-/* Claims the user's tables that lie in the directory. Returns their number. The caller owns *wanted: free(). */
-static uint32_t claim_all(int directory, uid_t user, const struct table_arena *arena,
-			  struct wanted **wanted)
+/* Claims tables of the listed files, from the first on. Returns their number. The caller owns *wanted: free(). */
+static uint32_t claim(const struct cache_file *files, uint32_t nr_files, uid_t user,
+		      const struct table_arena *arena, struct wanted **wanted)
 {
-	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
 	struct unwind_pack pack;
+	uint64_t bytes = 0;
 	uint32_t nr = 0;
 
-	*wanted = calloc(TABLE_ARENA_ENTRIES, sizeof(**wanted));
-	while (*wanted && stream && nr < TABLE_ARENA_ENTRIES && (entry = readdir(stream)))
-		if (read_name(entry->d_name, user, &(*wanted)[nr].tag) &&
-		    table_arena_find(arena, (*wanted)[nr].tag, &pack, &(*wanted)[nr].claim) ==
+	*wanted = calloc(LOAD_FILES_MAX, sizeof(**wanted));
+	for (uint32_t i = 0; *wanted && i < nr_files && nr < LOAD_FILES_MAX; i++) {
+		if (!read_name(files[i].name, user, &(*wanted)[nr].tag) ||
+		    files[i].bytes > LOAD_BYTES_MAX - bytes ||
+		    table_arena_find(arena, (*wanted)[nr].tag, &pack, &(*wanted)[nr].claim) !=
 			    TABLE_ARENA_CLAIMED)
-			nr++;
-	if (stream)
-		closedir(stream);
-	else if (fd >= 0)
-		close(fd);
+			continue;
+		bytes += files[i].bytes;
+		nr++;
+	}
 	return nr;
+}
+
+/* Enters a table of a file's content. Returns 0; -EBADMSG: the file is damaged; -ESTALE: it is of another version;
+ * -ENOSPC: the arena has no room. */
+static int enter(const char *data, size_t size, uid_t user, const struct table_arena *arena,
+		 const struct wanted *wanted)
+{
+	const uint8_t *rows = (const uint8_t *)data + sizeof(struct header);
+	struct unwind_pack pack, entered;
+	struct header header;
+
+	size -= sizeof(header);
+	memcpy(&header, data, sizeof(header));
+	if (header.magic != MAGIC || header.user != user || header.tag != wanted->tag ||
+	    header.checksum != checksum_of(&header, rows, size))
+		return -EBADMSG;
+	if (header.version != UNWIND_PACK_VERSION)
+		return -ESTALE;
+	if (!unwind_pack_open(rows, size, wanted->tag, &pack))
+		return -EBADMSG;
+	return table_arena_enter(arena, &wanted->claim, wanted->tag, &pack, &entered) ? 0 : -ENOSPC;
 }
 
 /* Returns whether the file's table lies in the arena now. */
 static bool load(int directory, uid_t user, const struct table_arena *arena,
 		 const struct wanted *wanted)
 {
-	struct unwind_pack pack, entered;
 	char name[NAME_SIZE], *data;
-	struct header header;
-	bool is_entered = false;
 	size_t size;
 
 	file_name(name, user, wanted->tag);
-	if (cache_directory_read(directory, name, sizeof(header), TABLE_ARENA_BYTES, &data,
-				 &size) == 0) {
-		const uint8_t *rows = (const uint8_t *)data + sizeof(header);
-
-		size -= sizeof(header);
-		memcpy(&header, data, sizeof(header));
-		is_entered = header.magic == MAGIC && header.version == UNWIND_PACK_VERSION &&
-			     header.user == user && header.tag == wanted->tag &&
-			     header.checksum == checksum_of(&header, rows, size) &&
-			     unwind_pack_open(rows, size, wanted->tag, &pack) &&
-			     table_arena_enter(arena, &wanted->claim, wanted->tag, &pack, &entered);
-		if (is_entered)
-			cache_directory_use(directory, name);
+	int r = cache_directory_read(directory, name, sizeof(struct header), TABLE_ARENA_BYTES,
+				     &data, &size);
+	if (r == 0) {
+		r = enter(data, size, user, arena, wanted);
 		free(data);
+		if (r == -EBADMSG)
+			cache_directory_delete(directory, name);
 	}
-	if (!is_entered)
+	if (r)
 		table_arena_give_up(&wanted->claim);
-	return is_entered;
+	return r == 0;
+}
+
+/* Deletes the user's files that are too short for tables. Returns the number of files that stay in the list. */
+static uint32_t delete_short(int directory, uid_t user, struct cache_file *files, uint32_t nr)
+{
+	uint32_t nr_left = 0;
+	uint64_t tag;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		if (files[i].bytes < sizeof(struct header) && read_name(files[i].name, user, &tag))
+			cache_directory_delete(directory, files[i].name);
+		else
+			files[nr_left++] = files[i];
+	}
+	return nr_left;
 }
 
 int table_cache_load(const char *directory, uid_t user, const struct table_arena *arena,
-		     bool *is_saved)
+		     bool *is_saved, const struct cache_limits *limits)
 {
 	int fd = cache_directory_open(directory);
+	struct cache_file *files;
 	struct wanted *wanted;
+	uint32_t nr_files;
 	int nr_entered = 0;
 
 	if (fd < 0)
 		return fd;
-	uint32_t nr = claim_all(fd, user, arena, &wanted);
+	int r = cache_directory_list(fd, SUFFIX, &files, &nr_files);
+	nr_files = delete_short(fd, user, files, nr_files);
+	uint32_t nr = claim(files, nr_files, user, arena, &wanted);
 	for (uint32_t i = 0; i < nr; i++) {
 		if (!load(fd, user, arena, &wanted[i]))
 			continue;
@@ -131,8 +161,10 @@ int table_cache_load(const char *directory, uid_t user, const struct table_arena
 		nr_entered++;
 	}
 	free(wanted);
+	free(files);
+	cache_directory_trim(fd, SUFFIX, limits);
 	close(fd);
-	return nr_entered;
+	return r ? r : nr_entered;
 }
 
 /* ---- storing ----------------------------------------------------------------------------------- */
@@ -152,7 +184,7 @@ static int store_copy(int directory, uid_t user, uint64_t tag, const uint8_t *co
 	return cache_directory_write(directory, name, parts, 2);
 }
 
-static int store(int directory, uid_t user, uint64_t tag, const struct unwind_pack *pack)
+static int store_table(int directory, uid_t user, uint64_t tag, const struct unwind_pack *pack)
 {
 	uint8_t *copy = malloc(pack->bytes);
 	int r = -ENOMEM;
@@ -165,28 +197,56 @@ static int store(int directory, uid_t user, uint64_t tag, const struct unwind_pa
 	return r;
 }
 
-int table_cache_store(const char *directory, uid_t user, const struct table_arena *arena,
-		      bool *is_saved, uint64_t max_bytes)
+struct store {
+	const char *directory;
+	int fd;    /* -1: not open yet */
+	int error; /* why it cannot be opened */
+	uid_t user;
+	int nr; /* files that were written */
+};
+
+static bool is_open(struct store *store)
 {
+	if (store->fd >= 0 || store->error)
+		return !store->error;
+	store->error = cache_directory_make(store->directory);
+	if (store->error == 0)
+		store->fd = cache_directory_open(store->directory);
+	if (store->fd < 0 && store->error == 0)
+		store->error = store->fd;
+	return !store->error;
+}
+
+static void store_entry(struct store *store, const struct table_arena *arena, uint32_t i,
+			bool *is_saved)
+{
+	bool was_found = table_arena_was_found(arena, i), is_new = !*is_saved;
 	struct unwind_pack pack;
-	int fd = -1, r = 0, nr = 0;
+	char name[NAME_SIZE];
 	uint64_t tag;
 
-	for (uint32_t i = 0; i < TABLE_ARENA_ENTRIES; i++) {
-		if (is_saved[i] || !table_arena_entry(arena, i, &tag, &pack))
-			continue;
-		is_saved[i] = true;
-		if (fd < 0 && r == 0) {
-			r = cache_directory_make(directory);
-			fd = r ? r : cache_directory_open(directory);
-			r = fd < 0 ? fd : 0;
-		}
-		if (r == 0 && store(fd, user, tag, &pack) == 0)
-			nr++;
-	}
-	if (nr)
-		cache_directory_trim(fd, SUFFIX, max_bytes);
-	if (fd >= 0)
-		close(fd);
-	return r ? r : nr;
+	if ((!is_new && !was_found) || !table_arena_entry(arena, i, &tag, &pack))
+		return;
+	*is_saved = true;
+	if (!is_open(store))
+		return;
+	if (is_new && store_table(store->fd, store->user, tag, &pack) == 0)
+		store->nr++;
+	file_name(name, store->user, tag);
+	if (!is_new)
+		cache_directory_use(store->fd, name);
+}
+
+int table_cache_store(const char *directory, uid_t user, const struct table_arena *arena,
+		      bool *is_saved, const struct cache_limits *limits)
+{
+	struct store store = {.directory = directory, .fd = -1, .user = user};
+
+	for (uint32_t i = 0; i < TABLE_ARENA_ENTRIES; i++)
+		store_entry(&store, arena, i, &is_saved[i]);
+	if (store.nr)
+		cache_directory_trim(store.fd, SUFFIX, limits);
+	if (store.fd >= 0)
+		close(store.fd);
+	return store.error ? store.error : store.nr;
 }

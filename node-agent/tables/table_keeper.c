@@ -1,5 +1,6 @@
 #include "table_keeper.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
+#include "node-agent/files/cache_directory.h"
 #include "table_cache.h"
 #include "table_memory.h"
 #include "unwind/table_arena.h"
@@ -21,6 +24,7 @@ struct user {
 	uint64_t used; /* the number of the call that asked for it last; 0: free */
 	bool is_new;   /* nothing is loaded yet */
 	bool is_busy;  /* the thread reads or writes its tables */
+	bool is_full;  /* its next process gets another arena */
 	bool is_saved[TABLE_ARENA_ENTRIES];
 };
 
@@ -29,6 +33,7 @@ struct table_keeper {
 	pthread_cond_t changed;
 	pthread_t thread;
 	bool has_thread, stops;
+	bool has_complained; /* about the directory */
 	uint64_t nr_calls;
 	time_t look_until_s;
 	struct user users[TABLE_KEEPER_USERS_MAX];
@@ -45,24 +50,49 @@ static time_t now_s(void)
 
 /* ---- the thread -------------------------------------------------------------------------------- */
 
+static const struct cache_limits limits = {TABLE_CACHE_SIZE_MAX, TABLE_CACHE_FILES_MAX};
+
+/* Symbols are kept in the same directory, under the same conditions. */
+static void complain(struct table_keeper *keeper, int error)
+{
+	if (keeper->has_complained)
+		return;
+	keeper->has_complained = true;
+	log_warning("symbols and unwind tables are not kept in %s: %s", keeper->directory,
+		    error == -EPERM ? "another user owns it, or may write to it"
+				    : strerror(-error));
+}
+
 static void load(struct table_keeper *keeper, struct user *user)
 {
 	user->is_new = false;
 	user->is_busy = true;
 	pthread_mutex_unlock(&keeper->lock);
-	table_cache_load(keeper->directory, user->uid, &user->arena, user->is_saved);
+	int r = table_cache_load(keeper->directory, user->uid, &user->arena, user->is_saved,
+				 &limits);
 	pthread_mutex_lock(&keeper->lock);
 	user->is_busy = false;
+	if (r < 0 && r != -ENOENT)
+		complain(keeper, r);
 }
 
 static void save(struct table_keeper *keeper, struct user *user)
 {
 	user->is_busy = true;
 	pthread_mutex_unlock(&keeper->lock);
-	table_cache_store(keeper->directory, user->uid, &user->arena, user->is_saved,
-			  TABLE_CACHE_SIZE_MAX);
+	int r = table_cache_store(keeper->directory, user->uid, &user->arena, user->is_saved,
+				  &limits);
+	bool is_full = table_arena_is_full(&user->arena);
 	pthread_mutex_lock(&keeper->lock);
 	user->is_busy = false;
+	if (r < 0)
+		complain(keeper, r);
+	if (is_full && !user->is_full)
+		log_warning("user %u: unwind tables have nearly filled the memory that processes "
+			    "share: new processes get a fresh one, others may have to build tables "
+			    "for themselves",
+			    user->uid);
+	user->is_full = is_full;
 }
 
 static void load_new(struct table_keeper *keeper)
@@ -129,6 +159,7 @@ static bool begin(struct user *user, uid_t uid)
 	user->uid = uid;
 	user->fd = fd;
 	user->is_new = true;
+	user->is_full = false;
 	memset(user->is_saved, 0, sizeof(user->is_saved));
 	return true;
 }
@@ -149,6 +180,12 @@ static struct user *place_of(struct table_keeper *keeper, uid_t uid)
 	return oldest;
 }
 
+/* Returns whether the place is the user's, and new tables find room there. While the thread works on it, it stays. */
+static bool has_room(const struct user *user, uid_t uid)
+{
+	return user->used && user->uid == uid && (!user->is_full || user->is_busy);
+}
+
 int table_keeper_memory(struct table_keeper *keeper, uid_t uid)
 {
 	struct user *user;
@@ -156,7 +193,7 @@ int table_keeper_memory(struct table_keeper *keeper, uid_t uid)
 
 	pthread_mutex_lock(&keeper->lock);
 	user = place_of(keeper, uid);
-	if (user && ((user->used && user->uid == uid) || begin(user, uid))) {
+	if (user && (has_room(user, uid) || begin(user, uid))) {
 		user->used = ++keeper->nr_calls;
 		fd = user->fd;
 	}

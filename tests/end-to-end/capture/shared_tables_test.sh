@@ -36,3 +36,18 @@ check "damaged files are no tables; they are built" [ "$(shared)" -gt 0 ]
 profile off "$fake_launches" --launches 100
 check "without a cache tables are shared all the same" [ "$(shared)" -gt 0 ]
 (ulimit -v 4000000; profile "$cache" "$fake_launches" --launches 100)
+
+refused() { # a path that is no directory of our own
+	"$flamegrid" run -o "$scratch/refused" --symbol-cache "$1" --devices "$list" -- "$fake_launches" --launches 100 \
+		>"$scratch/out" 2>"$scratch/err"
+	same "a run without a cache" $? 0
+	same "one line says that $1 is not used" "$(grep -c "not kept in $1" "$scratch/err")" 1
+	rm -rf "$scratch/refused"
+}
+mkdir -m 777 "$scratch/anybody"
+chmod 777 "$scratch/anybody"
+refused "$scratch/anybody"
+: >"$scratch/file"
+refused "$scratch/file"
+ln -s nowhere "$scratch/link"
+refused "$scratch/link"

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/node-agent/guests/loaded_fixture.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/symbols/symbol_table.h"
+#include "tests/node-agent/guests/loaded_fixture.h"
 
 #define OWNER 1000u
 
@@ -195,6 +195,24 @@ static void the_one_not_used_for_longest_goes_first(void **state)
 	symbol_cache_destroy(unbounded);
 }
 
+static void what_a_killed_writer_left_goes_with_the_next_table(void **state)
+{
+	struct symbol_cache *cache = symbol_cache_create(directory, SYMBOL_CACHE_SIZE_MAX);
+	struct symbol_table *table = read_table();
+	char path[256], left[300];
+
+	(void)state;
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
+	file_path(path, build_id);
+	snprintf(left, sizeof(left), "%s.0123456789abcdef", path);
+	assert_int_equal(link(path, left), 0);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
+	assert_int_equal(access(left, F_OK), -1);
+	assert_int_equal(access(path, F_OK), 0);
+	symbol_table_destroy(table);
+	symbol_cache_destroy(cache);
+}
+
 static void a_directory_that_others_may_write_to_is_not_used(void **state)
 {
 	struct symbol_cache *cache = symbol_cache_create(directory, SYMBOL_CACHE_SIZE_MAX);
@@ -276,6 +294,8 @@ int main(int argc, char **argv)
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_one_not_used_for_longest_goes_first, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(what_a_killed_writer_left_goes_with_the_next_table,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_directory_that_others_may_write_to_is_not_used,
 						set_up, tear_down),
 		cmocka_unit_test(content_that_breaks_the_rules_is_refused),

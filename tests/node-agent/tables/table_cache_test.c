@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "node-agent/files/cache_directory.h"
 #include "node-agent/tables/table_keeper.h"
 #include "node-agent/tables/table_memory.h"
 #include "tests/node-agent/guests/loaded_fixture.h"
@@ -26,6 +28,7 @@
 
 static char parent[64], directory[96];
 static bool is_saved[TABLE_ARENA_ENTRIES];
+static const struct cache_limits limits = {TABLE_CACHE_SIZE_MAX, TABLE_CACHE_FILES_MAX};
 
 static int set_up(void **state)
 {
@@ -99,10 +102,8 @@ static void store(uint64_t tag, int32_t words)
 
 	memset(is_saved, 0, sizeof(is_saved));
 	enter(&arena, tag, words);
-	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, TABLE_CACHE_SIZE_MAX),
-			 1);
-	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, TABLE_CACHE_SIZE_MAX),
-			 0);
+	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, &limits), 1);
+	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, &limits), 0);
 	table_arena_unmap(&arena);
 }
 
@@ -215,46 +216,54 @@ static void a_table_comes_back_as_it_was(void **state)
 	struct stat status;
 
 	(void)state;
-	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), -ENOENT);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), -ENOENT);
 	store(9, 3);
 	file_path(path, 9);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
-	assert_int_equal(table_cache_load(directory, USER + 1, &arena, is_saved), 0);
+	assert_int_equal(table_cache_load(directory, USER + 1, &arena, is_saved, &limits), 0);
 	assert_int_equal(words_of(&arena, 9), 0);
-	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 1);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 1);
 	assert_int_equal(words_of(&arena, 9), 3);
 	table_arena_unmap(&arena);
 }
 
-static void damaged_and_truncated_files_are_refused_and_replaced(void **state)
+static void write_file(const char *path, const void *data, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, data, size), size);
+	close(fd);
+}
+
+static void damaged_and_truncated_files_are_deleted(void **state)
 {
 	struct table_arena arena = new_arena();
+	uint8_t content[4096];
 	char path[PATH_MAX];
-	struct stat status;
 
 	(void)state;
 	store(9, 3);
 	file_path(path, 9);
-	assert_int_equal(stat(path, &status), 0);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	for (off_t at = 0; at < status.st_size; at++) {
-		uint8_t byte, other;
-
-		assert_int_equal(pread(fd, &byte, 1, at), 1);
-		other = byte ^ 0x10;
-		assert_int_equal(pwrite(fd, &other, 1, at), 1);
-		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
-		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-	}
-	for (off_t size = status.st_size; size-- > 0;) {
-		assert_int_equal(ftruncate(fd, size), 0);
-		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
-	}
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = read(fd, content, sizeof(content));
 	close(fd);
-	store(9, 4);
-	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 1);
-	assert_int_equal(words_of(&arena, 9), 4);
+	assert_in_range(size, 40, sizeof(content) - 1);
+	for (ssize_t at = 0; at < size; at++) {
+		content[at] ^= 0x10;
+		write_file(path, content, (size_t)size);
+		content[at] ^= 0x10;
+		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 0);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	for (ssize_t cut = 0; cut < size; cut++) {
+		write_file(path, content, (size_t)cut);
+		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 0);
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	write_file(path, content, (size_t)size);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 1);
+	assert_int_equal(words_of(&arena, 9), 3);
 	table_arena_unmap(&arena);
 }
 
@@ -269,18 +278,17 @@ static void files_and_directories_of_others_are_refused(void **state)
 	file_path(link, 10);
 	assert_int_equal(symlink(path, link), 0);
 	assert_int_equal(chmod(path, 0620), 0);
-	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 0);
 	assert_int_equal(chmod(path, 0600), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
-		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 0);
+		assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 0);
 		assert_int_equal(chown(path, 0, (gid_t)-1), 0);
 	}
 	assert_int_equal(chmod(directory, 0770), 0);
-	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), -EPERM);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), -EPERM);
 	enter(&arena, 11, 3);
-	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, TABLE_CACHE_SIZE_MAX),
-			 -EPERM);
+	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, &limits), -EPERM);
 	table_arena_unmap(&arena);
 }
 
@@ -299,13 +307,105 @@ static void oldest_files_go_first(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
 	memset(is_saved, 0, sizeof(is_saved));
 	enter(&arena, 4, 4);
-	assert_int_equal(
-		table_cache_store(directory, USER, &arena, is_saved, (uint64_t)status.st_size * 3),
-		1);
-	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved), 2);
+	const struct cache_limits three = {(uint64_t)status.st_size * 3, TABLE_CACHE_FILES_MAX};
+	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, &three), 1);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 2);
 	assert_int_equal(words_of(&arena, 1), 1);
 	assert_int_equal(words_of(&arena, 2), 0);
 	assert_int_equal(words_of(&arena, 3), 3);
+	table_arena_unmap(&arena);
+}
+
+/* Also: a table that is only loaded is not used by that, but one that a process finds is. */
+static void more_files_than_may_be_lose_those_unused_for_the_longest(void **state)
+{
+	const struct cache_limits three = {TABLE_CACHE_SIZE_MAX, 3};
+	struct table_arena arena = new_arena();
+	char path[PATH_MAX];
+
+	(void)state;
+	for (uint64_t tag = 1; tag <= 4; tag++) {
+		const struct timespec old[2] = {{.tv_sec = (time_t)tag}, {.tv_sec = (time_t)tag}};
+
+		store(tag, (int32_t)tag);
+		file_path(path, tag);
+		assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	}
+	memset(is_saved, 0, sizeof(is_saved));
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 4);
+	assert_int_equal(words_of(&arena, 1), 1);
+	assert_int_equal(table_cache_store(directory, USER, &arena, is_saved, &three), 0);
+	table_arena_unmap(&arena);
+
+	arena = new_arena();
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &three), 4);
+	table_arena_unmap(&arena);
+	arena = new_arena();
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &three), 3);
+	assert_int_equal(words_of(&arena, 1), 1);
+	assert_int_equal(words_of(&arena, 2), 0);
+	table_arena_unmap(&arena);
+}
+
+/* Files that are no tables leave room for tables, however many they are. */
+static void tables_that_are_loaded_leave_half_of_the_arena(void **state)
+{
+	const struct timespec oldest[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	struct table_arena arena = new_arena();
+	char path[PATH_MAX];
+
+	(void)state;
+	store(1, 3);
+	file_path(path, 1);
+	assert_int_equal(utimensat(AT_FDCWD, path, oldest, 0), 0);
+	for (uint64_t tag = 2; tag < 5002; tag++) {
+		file_path(path, tag);
+		write_file(path, "ten bytes.", 10);
+	}
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 1);
+	assert_int_equal(words_of(&arena, 1), 3);
+	assert_false(table_arena_is_full(&arena));
+	file_path(path, 2);
+	assert_int_equal(access(path, F_OK), -1);
+	for (uint64_t tag = 2; tag < 3002; tag++) {
+		char content[64];
+
+		file_path(path, tag);
+		memset(content, 'x', sizeof(content));
+		write_file(path, content, sizeof(content));
+	}
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 0);
+	assert_false(table_arena_is_full(&arena));
+	enter(&arena, 4000, 5);
+	assert_int_equal(words_of(&arena, 4000), 5);
+	table_arena_unmap(&arena);
+}
+
+/* A file of a writer that was killed goes; one that is being written stays, and counts. */
+static void what_killed_writers_leave_is_deleted(void **state)
+{
+	const struct cache_limits one = {1, 1};
+	struct table_arena arena = new_arena();
+	char path[PATH_MAX], left[PATH_MAX + 32], written[PATH_MAX + 32], other[PATH_MAX + 32];
+
+	(void)state;
+	store(1, 3);
+	file_path(path, 1);
+	snprintf(left, sizeof(left), "%s.0123456789abcdef", path);
+	snprintf(written, sizeof(written), "%s.fedcba9876543210", path);
+	snprintf(other, sizeof(other), "%s.0123456789abcde_", path);
+	write_file(left, "half", 4);
+	write_file(written, "half", 4);
+	write_file(other, "half", 4);
+	int fd = open(written, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &one), 1);
+	assert_int_equal(access(left, F_OK), -1);
+	assert_int_equal(access(written, F_OK), 0);
+	assert_int_equal(access(other, F_OK), 0);
+	close(fd);
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits), 0);
+	assert_int_equal(access(written, F_OK), -1);
 	table_arena_unmap(&arena);
 }
 
@@ -329,7 +429,7 @@ static void keeper_stores_tables_and_gives_them_to_their_user_alone(void **state
 	enter(&other, 9, 4);
 	table_arena_unmap(&arena);
 	table_arena_unmap(&other);
-	table_keeper_stop(keeper, 60000);
+	table_keeper_stop(keeper, 40000);
 
 	keeper = table_keeper_start(directory);
 	arena = arena_of(keeper, USER);
@@ -340,7 +440,34 @@ static void keeper_stores_tables_and_gives_them_to_their_user_alone(void **state
 	assert_int_equal(words_of(&other, 9), 4);
 	table_arena_unmap(&arena);
 	table_arena_unmap(&other);
-	table_keeper_stop(keeper, 60000);
+	table_keeper_stop(keeper, 40000);
+}
+
+static void a_full_arena_makes_room_for_another(void **state)
+{
+	const uint64_t nr = TABLE_ARENA_ENTRIES / 4 * 3;
+	struct table_keeper *keeper = table_keeper_start(directory);
+	struct table_arena arena = arena_of(keeper, USER);
+
+	(void)state;
+	for (uint64_t tag = 1; tag <= nr; tag++)
+		enter(&arena, tag, 3);
+	assert_true(table_arena_is_full(&arena));
+	while (table_arena_is_full(&arena)) {
+		table_arena_unmap(&arena);
+		sched_yield();
+		arena = arena_of(keeper, USER);
+	}
+	enter(&arena, nr + 1, 4);
+	assert_int_equal(words_of(&arena, nr + 1), 4);
+	table_arena_unmap(&arena);
+	table_keeper_stop(keeper, 40000);
+
+	arena = new_arena();
+	assert_int_equal(table_cache_load(directory, USER, &arena, is_saved, &limits),
+			 TABLE_ARENA_ENTRIES / 2);
+	assert_int_equal(words_of(&arena, nr + 1), 4);
+	table_arena_unmap(&arena);
 }
 
 static void without_a_directory_tables_are_shared_and_not_stored(void **state)
@@ -361,7 +488,7 @@ static void without_a_directory_tables_are_shared_and_not_stored(void **state)
 	arena = arena_of(keeper, USER);
 	assert_int_equal(words_of(&arena, 9), 3);
 	table_arena_unmap(&arena);
-	table_keeper_stop(keeper, 60000);
+	table_keeper_stop(keeper, 40000);
 	assert_int_equal(access(directory, F_OK), -1);
 }
 
@@ -373,11 +500,20 @@ int main(void)
 		cmocka_unit_test(nonsense_in_the_index_gives_no_table),
 		cmocka_unit_test(racing_processes_enter_each_table_once),
 		cmocka_unit_test_setup_teardown(a_table_comes_back_as_it_was, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(
-			damaged_and_truncated_files_are_refused_and_replaced, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(damaged_and_truncated_files_are_deleted, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(files_and_directories_of_others_are_refused, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(oldest_files_go_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			more_files_than_may_be_lose_those_unused_for_the_longest, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(tables_that_are_loaded_leave_half_of_the_arena,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_killed_writers_leave_is_deleted, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_full_arena_makes_room_for_another, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
 			keeper_stores_tables_and_gives_them_to_their_user_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
