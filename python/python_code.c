@@ -73,6 +73,77 @@ uint32_t python_codes_add(struct python_codes *codes, const struct python_text *
 	return winner;
 }
 
+/* ---- one code from another --------------------------------------------------------------------- */
+
+#define BLOCK 32u /* bytes that are hashed at a time */
+
+/* Hashes [at, end), a block or more. The last block overlaps the one before, so that no branch asks for the rest. Each
+ * step is a bijection of its lane, so contents that differ in one word have different lanes. There are four, because a
+ * multiplication has to wait for the one before it. */
+static inline uint64_t hash_blocks(uint64_t at, uint64_t end)
+{
+	uint64_t lanes[4] = {PYTHON_MIX_D, PYTHON_MIX_A, PYTHON_MIX_B, PYTHON_MIX_C};
+
+	for (bool is_last = false; !is_last; at += BLOCK) {
+		is_last = end - at <= BLOCK;
+		at = is_last ? end - BLOCK : at;
+		for (uint32_t i = 0; i < 4; i++)
+			lanes[i] = (lanes[i] ^ python_load(at + 8ull * i)) * PYTHON_MIX_D;
+	}
+	return python_mix(lanes[0] ^ python_turn(lanes[1], 19),
+			  lanes[2] ^ python_turn(lanes[3], 43));
+}
+
+/* Less than a block. Less than a word is read together with the end of the object's head. */
+static inline uint64_t hash_short(uint64_t data, uint64_t size)
+{
+	uint64_t end = data + size, last = python_load(end - 8), step = size < 16 ? 0 : 8;
+
+	if (size < 8)
+		return size ? python_mix(last >> 8 * (8 - size), PYTHON_MIX_B) : 0;
+	return python_mix(python_load(data) ^ PYTHON_MIX_A, last ^ PYTHON_MIX_B) ^
+	       python_mix(python_load(data + step) ^ PYTHON_MIX_C,
+			  python_load(end - 8 - step) ^ PYTHON_MIX_D);
+}
+
+/* One copy of the code, because it is seldom in the nearest cache. */
+static __attribute__((noinline)) uint64_t hash_content(uint64_t data, uint64_t size)
+{
+	uint64_t end = data + size, hash = size * PYTHON_MIX_A;
+
+	if (size < BLOCK)
+		return hash ^ hash_short(data, size);
+	if (size > PYTHON_CODE_BYTES_MAX) {
+		hash ^= hash_blocks(data, data + PYTHON_CODE_BYTES_MAX / 2) * PYTHON_MIX_B;
+		data = end - PYTHON_CODE_BYTES_MAX / 2;
+	}
+	return hash ^ hash_blocks(data, end);
+}
+
+/* CPython hashes texts itself, by all of their bytes, when they become keys. */
+static uint64_t hash_string(const struct python_layout *layout, uint64_t string)
+{
+	uint64_t state = python_load(string + PYTHON_STRING_STATE) & UINT32_MAX;
+	uint64_t length = python_load(string + PYTHON_OBJECT_SIZE);
+	uint64_t known = python_load(string + PYTHON_STRING_HASH);
+
+	if (known != UINT64_MAX || !(state & PYTHON_STRING_COMPACT))
+		return known ^ state << 32 ^ length;
+	return hash_content(string + (state & PYTHON_STRING_ASCII ? layout->string_ascii
+								  : layout->string_other),
+			    length * PYTHON_STRING_KIND(state)) ^
+	       state << 32;
+}
+
+/* The three do not wait for each other. */
+uint64_t python_code_content(const struct python_layout *layout, uint64_t name, uint64_t file,
+			     uint64_t lines)
+{
+	return python_mix(hash_string(layout, name) ^ PYTHON_MIX_C,
+			  hash_string(layout, file) ^ PYTHON_MIX_D) ^
+	       hash_content(lines + PYTHON_BYTES_DATA, python_load(lines + PYTHON_OBJECT_SIZE));
+}
+
 static void read_name(const struct python_library *library, uint64_t string,
 		      struct python_text *text)
 {

@@ -61,43 +61,23 @@ static inline uint64_t python_turn(uint64_t word, unsigned bits)
 #define PYTHON_MIX_C 0xa0761d6478bd642fu
 #define PYTHON_MIX_D 0xe7037ed1a0b428dbu
 
-/* Mixes samples of the content: its length, first and last bytes. The last bytes of short content are read together
- * with the end of the object's head. */
-static inline uint64_t python_code_sample(uint64_t object, uint32_t data)
-{
-	uint64_t size = python_load(object + PYTHON_OBJECT_SIZE), end = object + data + size;
-	uint64_t last = python_load(end - 8);
+#define PYTHON_CODE_BYTES_MAX                                                                      \
+	4096u /* of a name, a file's name or a table of lines that tell codes apart */
 
-	if (size < 8)
-		return size ? last >> 8 * (8 - size) ^ size : 0;
-
-	uint64_t middle = python_load(end - (size < 16 ? size : 16));
-	/* Cheaper and less thorough than python_mix(), to which the caller gives the result. */
-	return (python_load(object + data) + size) * PYTHON_MIX_A ^
-	       python_turn(last * PYTHON_MIX_B, 32) ^ python_turn(middle * PYTHON_MIX_C, 17);
-}
-
-static inline uint64_t python_code_sample_string(const struct python_layout *layout,
-						 uint64_t string)
-{
-	uint64_t state = python_load(string + PYTHON_STRING_STATE) & UINT32_MAX;
-	bool ascii = (state & PYTHON_STRING_COMPACT) && (state & PYTHON_STRING_ASCII);
-
-	return ascii ? python_code_sample(string, layout->string_ascii)
-		     : python_load(string + PYTHON_OBJECT_SIZE) ^ state << 32;
-}
+/* Hashes the texts of the two names and the bytes of the table of lines: all of them up to PYTHON_CODE_BYTES_MAX, of
+ * longer ones the first and the last halves of so many, and the length. */
+uint64_t python_code_content(const struct python_layout *layout, uint64_t name, uint64_t file,
+			     uint64_t lines);
 
 /* Tells a code from another that lay at the same address before. Uses the interpreter's own number of it. Without
- * one it uses samples of the objects that the code points to, since they may be at old addresses, too. */
+ * one it uses the content of the objects that the code points to, since they may be at old addresses, too. */
 static inline uint64_t python_code_extra(const struct python_layout *layout, bool numbered,
 					 uint64_t code, uint64_t name, uint64_t file,
 					 uint64_t lines)
 {
 	if (numbered)
 		return python_load(code + layout->code_version) << 32;
-	return python_mix(python_code_sample_string(layout, name) ^ PYTHON_MIX_C,
-			  python_code_sample_string(layout, file) ^ PYTHON_MIX_D) ^
-	       python_code_sample(lines, PYTHON_BYTES_DATA) << 1;
+	return python_code_content(layout, name, file, lines);
 }
 
 /* Returns whether the interpreter numbers its codes. */

@@ -37,6 +37,7 @@ void fake_object_string(struct fake_object *object, const struct python_library 
 	memset(object, 0, sizeof(*object));
 	fake_object_put64(object, PYTHON_OBJECT_TYPE, library->string_type);
 	fake_object_put64(object, PYTHON_OBJECT_SIZE, length);
+	fake_object_put64(object, PYTHON_STRING_HASH, UINT64_MAX);
 	fake_object_put32(object, PYTHON_STRING_STATE,
 			  kind << 2 | PYTHON_STRING_COMPACT | (ascii ? PYTHON_STRING_ASCII : 0));
 	put(object, ascii ? library->layout.string_ascii : library->layout.string_other, data,

@@ -166,6 +166,75 @@ static void other_names_at_the_same_addresses_are_noticed(void **state)
 	}
 }
 
+/* A blank line changes one byte, anywhere in the table of lines. */
+static void each_byte_of_names_and_lines_at_the_same_addresses_is_noticed(void **state)
+{
+	struct fixture *fixture = *state;
+	char text[301] = {0};
+	uint16_t wide[301];
+
+	for (uint32_t size = 1; size < sizeof(text); size += size < 40 ? 1 : 67) {
+		memset(text, 'a', size);
+		for (uint32_t at = 0; at < size; at++) {
+			struct fake_object *const objects[] = {
+				&fixture->code.lines, &fixture->code.name, &fixture->code.file};
+
+			fake_object_bytes(objects[0], &fixture->library, text, size);
+			fake_object_string(objects[1], &fixture->library, text, size, 1, 1);
+			fake_object_string(objects[2], &fixture->library, text, size, 1, 0);
+			const uint64_t before = identity(fixture);
+
+			for (int i = 0; i < 3; i++) {
+				const struct fake_object old = *objects[i];
+
+				text[at] = 'b';
+				if (i == 0)
+					fake_object_bytes(objects[i], &fixture->library, text,
+							  size);
+				else
+					fake_object_string(objects[i], &fixture->library, text,
+							   size, 1, i == 1);
+				text[at] = 'a';
+				assert_int_not_equal(identity(fixture), before);
+				*objects[i] = old;
+				assert_int_equal(identity(fixture), before);
+			}
+		}
+	}
+	for (uint32_t i = 0; i < 100; i++)
+		wide[i] = 0x3b1;
+	fake_object_string(&fixture->code.name, &fixture->library, wide, 100, 2, 0);
+	const uint64_t before = identity(fixture);
+	wide[50] = 0x3b2;
+	fake_object_string(&fixture->code.name, &fixture->library, wide, 100, 2, 0);
+	assert_int_not_equal(identity(fixture), before);
+}
+
+/* Of a table that is longer than PYTHON_CODE_BYTES_MAX the halves at both ends count, and nothing outside is read. */
+static void of_a_long_table_of_lines_both_ends_count(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint32_t size = 3 * PYTHON_CODE_BYTES_MAX;
+	char *lines = calloc(1, PYTHON_BYTES_DATA + size);
+	const uint64_t address = (uint64_t)(uintptr_t)lines, bytes_type = 0x3000;
+	const uint32_t told[] = {0, PYTHON_CODE_BYTES_MAX / 2 - 1, size - PYTHON_CODE_BYTES_MAX / 2,
+				 size - 1};
+	uint64_t long_size = size;
+
+	memcpy(lines + PYTHON_OBJECT_TYPE, &bytes_type, sizeof(bytes_type));
+	memcpy(lines + PYTHON_OBJECT_SIZE, &long_size, sizeof(long_size));
+	fake_object_put64(&fixture->code.code, fixture->library.layout.code_lines, address);
+	const uint64_t before = identity(fixture);
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		lines[PYTHON_BYTES_DATA + told[i]] = 1;
+		assert_int_not_equal(identity(fixture), before);
+		lines[PYTHON_BYTES_DATA + told[i]] = 0;
+	}
+	lines[PYTHON_BYTES_DATA + size / 2] = 1;
+	assert_int_equal(identity(fixture), before);
+	free(lines);
+}
+
 static void objects_of_another_type_are_not_read(void **state)
 {
 	struct fixture *fixture = *state;
@@ -273,6 +342,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			identity_differs_with_anything_that_tells_codes_apart, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(other_names_at_the_same_addresses_are_noticed,
+						set_up_3_11, tear_down),
+		cmocka_unit_test_setup_teardown(
+			each_byte_of_names_and_lines_at_the_same_addresses_is_noticed, set_up_3_11,
+			tear_down),
+		cmocka_unit_test_setup_teardown(of_a_long_table_of_lines_both_ends_count,
 						set_up_3_11, tear_down),
 		cmocka_unit_test_setup_teardown(objects_of_another_type_are_not_read, set_up,
 						tear_down),
