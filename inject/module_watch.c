@@ -10,6 +10,7 @@
 #include "inject/base/definition_writer.h"
 #include "proto/options/cuda_file.h"
 #include "proto/ring/record_ring.h"
+#include "unwind/eh_frame_identity.h"
 #include "unwind/table_arena.h"
 #include "unwind/unwind_table.h"
 
@@ -121,11 +122,12 @@ static uint32_t find_segment(const struct module_watch *watch, const struct segm
 static void add_to_tables(struct module_watch *watch, const struct definition_module *module,
 			  const struct dl_phdr_info *info, uint64_t identity)
 {
+	const uint64_t content = watch->tables ? eh_frame_identity(info) : 0;
 	struct unwind_module segment = {
 		.start = module->start,
 		.end = module->end,
 		/* The same file's segments have tables of their own. */
-		.identity = identity ^ (module->start - module->bias),
+		.identity = identity ^ content ^ (module->start - module->bias),
 		.image = eh_frame_image_loaded(info),
 		.flags = module->flags,
 	};
@@ -137,11 +139,10 @@ static void add_to_tables(struct module_watch *watch, const struct definition_mo
 			continue;
 		segment.eh_frame_hdr = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 		segment.eh_frame_hdr_size = info->dlpi_phdr[i].p_memsz;
-		/* This distinguishes builds of a file that have no build id. */
-		segment.identity ^= info->dlpi_phdr[i].p_vaddr << 32 ^ info->dlpi_phdr[i].p_memsz;
 	}
 	const uint64_t layout[] = {module->start - module->bias, module->end - module->start,
-				   segment.eh_frame_hdr - module->bias, segment.eh_frame_hdr_size};
+				   segment.eh_frame_hdr - module->bias, segment.eh_frame_hdr_size,
+				   content};
 
 	segment.tag = table_arena_tag(module->build_id, module->build_id_size, layout);
 	if (unwind_tables_add(watch->tables, &segment) < 0)

@@ -32,7 +32,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-uint64_t table_arena_tag(const uint8_t *build_id, uint32_t size, const uint64_t layout[4])
+uint64_t table_arena_tag(const uint8_t *build_id, uint32_t size,
+			 const uint64_t layout[TABLE_ARENA_LAYOUT])
 {
 	uint64_t hash = UNWIND_PACK_VERSION;
 
@@ -40,7 +41,7 @@ uint64_t table_arena_tag(const uint8_t *build_id, uint32_t size, const uint64_t 
 		return 0;
 	for (uint32_t i = 0; i < size; i++)
 		hash = mix(hash, build_id[i]);
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < TABLE_ARENA_LAYOUT; i++)
 		hash = mix(hash, layout[i]);
 	return hash ? hash : 1;
 }

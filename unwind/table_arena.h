@@ -14,6 +14,7 @@
 
 #define TABLE_ARENA_BYTES   (128ull << 20)
 #define TABLE_ARENA_ENTRIES 4096u
+#define TABLE_ARENA_LAYOUT  5u  /* words that tell segments and builds of a file apart */
 #define TABLE_ARENA_CLAIM_S 10u /* after that, another process may build the table */
 
 struct table_arena_entry {
@@ -32,9 +33,10 @@ struct table_arena {                     /* zeroed: none */
 	struct table_arena_index *index; /* owns all that is mapped */
 };
 
-/* A table's name. build_id: of the file, of `size` bytes; layout: what tells its segments and builds apart. Returns 0,
- * which is no name, if there is no build id. */
-uint64_t table_arena_tag(const uint8_t *build_id, uint32_t size, const uint64_t layout[4]);
+/* A table's name. build_id: of the file, of `size` bytes; layout: places and sizes of the segment and of its
+ * .eh_frame_hdr, and eh_frame_identity(). Returns 0, which is no name, if there is no build id. */
+uint64_t table_arena_tag(const uint8_t *build_id, uint32_t size,
+			 const uint64_t layout[TABLE_ARENA_LAYOUT]);
 
 /* Maps the memory of a descriptor, which the caller keeps. Returns 0; -EPROTO: it is not sealed against shrinking, or
  * has another size; others of mmap(). On error *arena is zeroed. */

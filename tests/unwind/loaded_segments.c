@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "inject/module_watch.h"
+#include "unwind/eh_frame_identity.h"
 #include "unwind/table_arena.h"
 
 struct visit {
@@ -26,7 +27,7 @@ static uint64_t tag_of(const struct dl_phdr_info *info, const struct unwind_modu
 {
 	const uint64_t layout[] = {module->start - info->dlpi_addr, module->end - module->start,
 				   module->eh_frame_hdr - info->dlpi_addr,
-				   module->eh_frame_hdr_size};
+				   module->eh_frame_hdr_size, eh_frame_identity(info)};
 	uint8_t build_id[DEFINITION_BUILD_ID_MAX] = {0};
 	uint32_t size = 0;
 
