@@ -437,7 +437,7 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 					    .first_ns = extent->first_ns,
 					    .last_ns = extent->last_ns};
 	return timeline->format == TIMELINE_HTML
-		       ? timeline_make_page(&slice, timeline->output_path)
+		       ? timeline_make_page(&slice, timeline->path, timeline->output_path)
 		       : timeline_make_profile(&slice, timeline->output_path);
 }
 

@@ -12,12 +12,66 @@
 #include "cli/timeline_losses.h"
 #include "report/profile/merged_dir.h"
 #include "report/view/report_subject.h"
+#include "timeline/strips/time_strips.h"
+#include "timeline/trace/nccl_waits.h"
 
-/* 0 or -errno with *error. */
-static int write_page(const char *store_path, const char *output_path, char **error)
+/* Makes the time axis while the events are there. */
+struct axis_maker {
+	const struct profile_slice *slice;
+	struct time_strips strips;
+	struct report_piece *pieces; /* owns; of the strips' boxes */
+	int error;                   /* there is no axis */
+};
+
+static int make_pieces(struct axis_maker *maker)
 {
-	const struct report_request request = {.format = REPORT_HTML};
-	struct report_options options = {0};
+	const struct time_boxes *boxes = &maker->strips.boxes;
+
+	maker->pieces = calloc(boxes->nr_boxes + 1ull, sizeof(*maker->pieces));
+	if (!maker->pieces)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < boxes->nr_boxes; i++)
+		maker->pieces[i].key = boxes->boxes[i].key;
+	return 0;
+}
+
+static int make_axis(void *context, const struct timeline_events *events)
+{
+	struct axis_maker *maker = context;
+	const struct profile_slice *slice = maker->slice;
+	const struct timeline_request *request = slice->request;
+	const struct time_strips_part part = {
+		.events = events,
+		.origin_ns = slice->first_ns,
+		.from_ns = request->from_ns > slice->first_ns ? request->from_ns : slice->first_ns,
+		.to_ns = request->to_ns < slice->last_ns ? request->to_ns : slice->last_ns,
+		.by_launch = slice->by_launch,
+	};
+	struct nccl_waits nccl = {0};
+
+	maker->error = nccl_waits_load(&nccl, slice->store_path, NULL);
+	if (maker->error != -ENOMEM) /* waits that cannot be read are not told from moves */
+		maker->error = time_strips_make(slice->source, &nccl, &part, &maker->strips);
+	if (!maker->error)
+		maker->error = make_pieces(maker);
+	if (maker->error)
+		time_strips_fini(&maker->strips);
+	nccl_waits_fini(&nccl);
+	return maker->error == -ENOMEM ? maker->error : 0;
+}
+
+/* name: of the whole profile. 0 or -errno with *error. */
+static int write_page(const char *store_path, const struct axis_maker *maker, const char *name,
+		      const char *output_path, char **error)
+{
+	const struct report_axis axis = {
+		.strips = maker->strips.nr_strips ? &maker->strips : NULL,
+		.pieces = maker->pieces,
+		.path = name,
+	};
+	const struct report_request request = {.format = REPORT_HTML, .axis = &axis};
+	struct report_options options = {.pieces = maker->pieces,
+					 .nr_pieces = maker->strips.boxes.nr_boxes};
 	struct report_view view;
 
 	report_subject_bound(&request, &options);
@@ -32,20 +86,28 @@ static int write_page(const char *store_path, const char *output_path, char **er
 	return result;
 }
 
-int timeline_make_page(const struct profile_slice *slice, const char *output_path)
+int timeline_make_page(const struct profile_slice *slice, const char *name, const char *output_path)
 {
+	struct axis_maker maker = {.slice = slice};
+	struct profile_slice seen = *slice;
 	struct profile_slice_counts counts = {0};
 	struct merged_dir dir;
 	char store[PATH_MAX], *error = NULL;
 	int result = merged_dir_create(&dir, &error);
 
+	seen.see = make_axis;
+	seen.context = &maker;
 	if (result == 0 &&
 	    snprintf(store, sizeof(store), "%s/" MERGED_DIR_FILE, dir.path) >= (int)sizeof(store))
 		result = -ENAMETOOLONG;
 	if (result == 0)
-		result = profile_slice_write(slice, store, &counts, &error);
+		result = profile_slice_write(&seen, store, &counts, &error);
+	if (result == 0 && maker.error)
+		log_warning("%s: the page has no time axis: %s", name, strerror(-maker.error));
 	if (result == 0)
-		result = write_page(store, output_path, &error);
+		result = write_page(store, &maker, name, output_path, &error);
+	time_strips_fini(&maker.strips);
+	free(maker.pieces);
 	merged_dir_remove(&dir);
 	if (result < 0)
 		log_error("%s", error ? error : strerror(-result));

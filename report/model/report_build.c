@@ -11,6 +11,7 @@
 #include "report_behind.h"
 #include "report_completeness.h"
 #include "report_energy.h"
+#include "report_key.h"
 #include "report_leaves.h"
 #include "report_names.h"
 #include "report_notices.h"
@@ -56,6 +57,8 @@ struct builder {
 	struct report_split *split; /* owns; NULL: totals are shown as a whole */
 	struct step_paths *steps;   /* owns; NULL: they are not wanted */
 	enum report_memory memory;
+	struct report_piece *pieces; /* borrowed */
+	uint32_t nr_pieces;
 	uint64_t unmatched, damaged; /* records; histograms */
 	const struct energy *of_energy;
 	struct report_energy *energy; /* owns; NULL: it is not wanted */
@@ -83,17 +86,6 @@ void report_tree_destroy(struct report_tree *tree)
 }
 
 /* ---- leaves */
-
-static int32_t gpu_of(const struct roster *roster, const struct roster_process *process,
-		      const struct fold_key *key)
-{
-	const struct roster_device *device = roster_device(
-		roster, key->kind == REPORT_KIND_IDLE || key->kind == REPORT_KIND_ENERGY
-				? key->device_id
-				: roster_process_device(process, key->device_id));
-
-	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
-}
 
 static void add(uint64_t *sum, uint64_t more)
 {
@@ -137,16 +129,6 @@ static bool is_memory(const struct fold_key *key)
 	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
 }
 
-/* Returns whether the profile holds everything that the row names. */
-static bool is_held(const struct builder *builder, const struct fold_key *key)
-{
-	struct catalog_size size = catalog_size(builder->collection->catalog);
-
-	return roster_process(builder->collection->roster, key->process_id) &&
-	       key->stack_id <= size.nodes && key->capture_stack_id <= size.nodes &&
-	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
-}
-
 /* node: the innermost frame of the path. energy: the leaf is a part of it; else NULL. */
 static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint32_t node,
 		       const struct energy_part *energy)
@@ -161,7 +143,7 @@ static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
 	leaf.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
-	leaf.gpu = gpu_of(roster, process, key);
+	leaf.gpu = report_key_gpu(roster, process, key);
 	leaf.context_id = key->context_id;
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
@@ -244,7 +226,8 @@ static int take_row(void *context, const struct fold_row *row)
 	struct builder *builder = context;
 	int error = 0;
 
-	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
+	if (!report_key_is_held(builder->collection, &row->key) ||
+	    row->key.kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
 	builder->damaged += row->near_first == FOLD_NEAR_DAMAGED;
 	if (is_memory(&row->key))
@@ -260,7 +243,8 @@ static int take_account_row(void *context, const struct fold_row *row)
 {
 	struct builder *builder = context;
 
-	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
+	return report_key_is_held(builder->collection, &row->key) ? add_memory_leaf(builder, row)
+								  : -EPROTO;
 }
 
 /* Host samples and idle time have no launch, so none of them is unmatched. */
@@ -269,7 +253,7 @@ static int take_sample_row(void *context, const struct fold_row *row)
 	struct builder *builder = context;
 	int error = 0;
 
-	if (!is_held(builder, &row->key))
+	if (!report_key_is_held(builder->collection, &row->key))
 		return -EPROTO;
 	if (builder->report->tree.planes & 1u << report_plane_of(row->key.kind))
 		error = add_row_leaf(builder, row);
@@ -291,7 +275,8 @@ static int take_stall(void *context, const struct stall_part *part)
 	uint32_t node;
 	int error = report_paths_stall(
 		builder->paths, part,
-		gpu_of(roster, roster_process(roster, part->key->process_id), part->key), &node);
+		report_key_gpu(roster, roster_process(roster, part->key->process_id), part->key),
+		&node);
 
 	row.key.kind = REPORT_KIND_STALL;
 	row.key.name_id = part->reason;
@@ -311,7 +296,7 @@ static int count_stall(void *context, const struct fold_row *row)
 {
 	struct builder *builder = context;
 
-	if (!is_held(builder, &row->key))
+	if (!report_key_is_held(builder->collection, &row->key))
 		return -EPROTO;
 	add_to_plane(builder, row);
 	return 0;
@@ -381,6 +366,21 @@ static int add_rows(struct builder *builder)
 	builder->report->tree.leaves_given_up = builder->leaves.given_up;
 	builder->leaves.leaves = NULL;
 	return error;
+}
+
+static int find_piece(struct builder *builder, struct report_piece *piece)
+{
+	const struct fold_key *key = &piece->key;
+	const struct roster *roster = builder->collection->roster;
+
+	if (!report_key_is_held(builder->collection, key) || key->kind >= RECORD_GPU_KINDS)
+		return -EPROTO;
+	int error = report_paths_find(builder->paths, key, &piece->node);
+	return error ? error
+		     : report_names_leaf(
+			       builder->report->names, key,
+			       report_key_gpu(roster, roster_process(roster, key->process_id), key),
+			       &piece->name);
 }
 
 /* ---- processes and losses */
@@ -512,6 +512,8 @@ static int build(struct builder *builder, const struct profile *profile)
 
 	if (!error)
 		error = add_rows(builder);
+	for (uint32_t i = 0; i < builder->nr_pieces && !error; i++)
+		error = find_piece(builder, &builder->pieces[i]);
 	if (!error)
 		error = add_losses(builder, profile);
 	if (!error)
@@ -555,6 +557,8 @@ int report_tree_build(const struct profile *profile, const struct report_options
 				  .profile = profile,
 				  .of_energy = options ? options->energy : NULL,
 				  .memory = options ? options->memory : REPORT_MEMORY_NONE,
+				  .pieces = options ? options->pieces : NULL,
+				  .nr_pieces = options ? options->nr_pieces : 0,
 				  .leaves = {.most = options ? options->leaves_most : 0,
 					     .kept = options ? options->leaves_kept : 0}};
 	int error = -ENOMEM;

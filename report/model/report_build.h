@@ -14,6 +14,12 @@
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
 
+/* An activity whose place in the tree is wanted, whether or not there is a leaf of it. */
+struct report_piece {
+	struct fold_key key;
+	uint32_t node, name; /* set by report_tree_build(): as those of its leaf */
+};
+
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
@@ -28,7 +34,9 @@ struct report_options {
 	/* From so many leaves on, those that differ in a dimension alone become one: first threads and contexts, then
 	 * streams, ranks, hosts and jobs. 0: never. */
 	uint32_t leaves_most;
-	uint32_t leaves_kept; /* never given up: a set, 1 << enum report_dimension */
+	uint32_t leaves_kept;        /* never given up: a set, 1 << enum report_dimension */
+	struct report_piece *pieces; /* borrowed until report_tree_build() returns; of GPU work */
+	uint32_t nr_pieces;
 };
 
 /* The leaves of a page or of folded text: a page of 30 MB, 200 MB of memory. */

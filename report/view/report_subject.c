@@ -33,6 +33,27 @@
 
 #define REMARK_SIZE 4096u
 
+/* With the time axis of the profile's own timeline. */
+static int write_with_strips(const struct report_view *view, FILE *out,
+			     const struct report_request *request, struct html_options *html)
+{
+	struct time_strips strips;
+	int error = report_view_strips(view, request->axis_events_max, &strips);
+
+	if (error == -EFBIG && request->axis_events_max)
+		log_notice("the page has no time axis, which would take long for over %" PRIu64
+			   " events: `flamegrid report -f html %s` makes a page with one",
+			   request->axis_events_max, view->given_path);
+	else if (error && error != -ENOENT)
+		log_warning("%s: the page has no time axis: %s", view->given_path,
+			    strerror(-error));
+	if (!error && strips.nr_strips)
+		html->strips = &strips;
+	error = html_writer_write(out, view->diff ? &view->diff->tree : view->tree, html);
+	time_strips_fini(&strips);
+	return error;
+}
+
 /* Writes the difference; NULL: the profile's tree. */
 static int write_html(const struct report_view *view, FILE *out,
 		      const struct report_request *request)
@@ -61,21 +82,13 @@ static int write_html(const struct report_view *view, FILE *out,
 		html.step = run_step_text(&view->changes->step, step, sizeof(step));
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		html.split |= 1u << by->dimensions[i];
-	struct time_strips strips;
-	int error = report_view_strips(view, request->axis_events_max, &strips);
-
-	if (error == -EFBIG && request->axis_events_max)
-		log_notice("the page has no time axis, which would take long for over %" PRIu64
-			   " events: `flamegrid report -f html %s` makes a page with one",
-			   request->axis_events_max, view->given_path);
-	else if (error && error != -ENOENT)
-		log_warning("%s: the page has no time axis: %s", view->given_path,
-			    strerror(-error));
-	if (!error && strips.nr_strips)
-		html.strips = &strips;
-	error = html_writer_write(out, view->diff ? &view->diff->tree : view->tree, &html);
-	time_strips_fini(&strips);
-	return error;
+	if (request->axis) {
+		html.strips = request->axis->strips;
+		html.pieces = request->axis->pieces;
+		html.path = request->axis->path;
+		return html_writer_write(out, view->tree, &html);
+	}
+	return write_with_strips(view, out, request, &html);
 }
 
 static int write_calls_table(const struct report_view *view, FILE *out,

@@ -63,24 +63,32 @@ enum report_detail {
 	REPORT_DETAILS
 };
 
+/* The time axis of a part of a profile, which has none itself. All is borrowed. */
+struct report_axis {
+	const struct time_strips *strips;
+	const struct report_piece *pieces; /* of the strips' boxes, in their order */
+	const char *path;                  /* of the whole profile */
+};
+
 /* Zeroed: folded stacks of work, time in nanoseconds, nothing split. */
 struct report_request {
 	enum report_format format;
-	uint32_t asked;               /* a set: 1u << enum report_subject_id */
-	uint32_t details;             /* those that were given: 1u << enum report_detail */
-	struct folded_options folded; /* HTML uses weight and by, too */
-	struct text_form form;        /* of tables */
-	uint32_t top;                 /* rows of a table; 0: its default */
-	bool verbose;                 /* tables have keys of communicators, and probabilities */
-	const char *subtitle;         /* of HTML; NULL: none */
-	uint64_t axis_events_max;     /* with more events HTML has no time axis; 0: any number */
-	bool user_frames;             /* each framework's frames are one; a page of HTML opens so */
+	uint32_t asked;                 /* a set: 1u << enum report_subject_id */
+	uint32_t details;               /* those that were given: 1u << enum report_detail */
+	struct folded_options folded;   /* HTML uses weight and by, too */
+	struct text_form form;          /* of tables */
+	uint32_t top;                   /* rows of a table; 0: its default */
+	bool verbose;                   /* tables have keys of communicators, and probabilities */
+	const char *subtitle;           /* of HTML; NULL: none */
+	uint64_t axis_events_max;       /* with more events HTML has no time axis; 0: any number */
+	const struct report_axis *axis; /* of HTML; NULL: its time axis is the profile's own */
+	bool user_frames; /* each framework's frames are one; a page of HTML opens so */
 };
 
 struct report_subject {
-	const char *option;               /* "--ranks", "--rows calls" */
-	enum report_format usual;         /* the format if none is given */
-	uint32_t takes;                   /* subjects that it takes as options: a set as above */
+	const char *option;       /* "--ranks", "--rows calls" */
+	enum report_format usual; /* the format if none is given */
+	uint32_t takes;           /* subjects that it takes as options: a set as above */
 	/* Formats without leaves: 1u << enum report_format. --by, --memory and --planes change nothing there. */
 	uint32_t leafless;
 	uint32_t details[REPORT_FORMATS]; /* those that each format uses: sets as above */

@@ -87,6 +87,7 @@ static int build_other(const struct report_view *view, uint32_t planes, enum rep
 
 	options.planes = planes;
 	options.memory = memory;
+	options.nr_pieces = 0; /* those of the view's tree stay */
 	options.leaves_most = FINDINGS_LEAVES_MOST;
 	options.leaves_kept = 1u << REPORT_BY_HOST | 1u << REPORT_BY_GPU;
 	return report_tree_build(view->profile, &options, tree);

@@ -40,7 +40,7 @@ static void fill(struct sample *sample, uint32_t nr_ranks, uint32_t nr_bins, uin
 		 const char *first_host)
 {
 	strips.axis = (struct strip_axis){FIRST_NS, TIMES_SAMPLE_BIN_NS, nr_bins};
-	strips.first_ns = FIRST_NS;
+	strips.origin_ns = strips.first_ns = FIRST_NS;
 	/* The last bin is half as long. */
 	strips.end_ns =
 		FIRST_NS + nr_bins * (uint64_t)TIMES_SAMPLE_BIN_NS - TIMES_SAMPLE_BIN_NS / 2;

@@ -129,8 +129,9 @@ static void a_tick_is_the_first_begin_of_its_step(void **state)
 	mark(&ticks, 4, 1, RECORD_MARK_RANGES);
 	step_ticks_add(&ticks, &(struct timeline_launch){.time_ns = 1, .correlation_id = 5});
 	assert_int_equal(ticks.apart, 1);
+	assert_int_equal(ticks.first, 1);
 	for (uint32_t i = 0; i < STEP_TICKS_MOST; i++)
-		assert_int_equal(ticks.begins_ns[i], i == 1 ? 90 : i == 2 ? 190 : 0);
+		assert_int_equal(ticks.begins_ns[i], i == 0 ? 90 : i == 1 ? 190 : 0);
 }
 
 static void of_many_steps_some_have_ticks(void **state)
@@ -143,10 +144,57 @@ static void of_many_steps_some_have_ticks(void **state)
 	for (uint32_t number = 1; number <= nr_steps; number++)
 		mark(&ticks, number, 10 * number, RECORD_MARK_STEP);
 	assert_int_equal(ticks.apart, 4);
-	for (uint32_t i = 1; i <= nr_steps / 4; i++)
-		assert_int_equal(ticks.begins_ns[i], 40 * i);
+	assert_int_equal(ticks.first, 4);
+	for (uint32_t i = 0; i < nr_steps / 4; i++)
+		assert_int_equal(ticks.begins_ns[i], 40 * (i + 1));
 	/* A number that no program reaches does no harm. */
 	mark(&ticks, UINT32_MAX, 5, RECORD_MARK_STEP);
+	assert_in_range(UINT32_MAX / ticks.apart, 0, STEP_TICKS_MOST - 1);
+}
+
+/* Marks come by process, so lower numbers may come later. */
+static void late_steps_have_ticks_in_any_order(void **state)
+{
+	static const uint32_t firsts[] = {0, 1, 312500, UINT32_MAX - 6000};
+	static const uint32_t counts[] = {1, 900, STEP_TICKS_MOST, 5000};
+	static struct step_ticks ticks;
+
+	(void)state;
+	for (uint32_t i = 0; i < 16; i++) {
+		const uint32_t first = firsts[i / 4], nr = counts[i % 4];
+		uint32_t kept = 0;
+
+		memset(&ticks, 0, sizeof(ticks));
+		for (uint32_t j = 0; j < nr; j++) { /* 7919 is a prime, so all come */
+			const uint32_t number = first + (uint32_t)(j * 7919ull % nr);
+
+			mark(&ticks, number, 10ull * (number - first) + 5, RECORD_MARK_STEP);
+		}
+		assert_int_equal(ticks.first % ticks.apart, 0);
+		assert_in_range(ticks.apart, 1, nr <= STEP_TICKS_MOST ? 1 : 4);
+		for (uint32_t j = 0; j < STEP_TICKS_MOST; j++) {
+			const uint64_t number = ticks.first + (uint64_t)j * ticks.apart;
+
+			kept += ticks.begins_ns[j] != 0;
+			if (ticks.begins_ns[j])
+				assert_int_equal(ticks.begins_ns[j], 10 * (number - first) + 5);
+		}
+		assert_in_range(kept, nr / ticks.apart, (nr - 1) / ticks.apart + 1);
+	}
+}
+
+static void numbers_from_end_to_end_do_no_harm(void **state)
+{
+	static struct step_ticks ticks;
+
+	(void)state;
+	memset(&ticks, 0, sizeof(ticks));
+	mark(&ticks, UINT32_MAX, 3, RECORD_MARK_STEP);
+	mark(&ticks, 0, 2, RECORD_MARK_STEP);
+	for (uint32_t i = 1; i < 5000; i++)
+		mark(&ticks, UINT32_MAX - i * 800000u, 4, RECORD_MARK_STEP);
+	assert_int_equal(ticks.first, 0);
+	assert_int_equal(ticks.begins_ns[0], 2);
 	assert_in_range(UINT32_MAX / ticks.apart, 0, STEP_TICKS_MOST - 1);
 }
 
@@ -157,6 +205,8 @@ int main(void)
 		cmocka_unit_test(an_axis_covers_its_time_with_few_bins),
 		cmocka_unit_test(a_tick_is_the_first_begin_of_its_step),
 		cmocka_unit_test(of_many_steps_some_have_ticks),
+		cmocka_unit_test(late_steps_have_ticks_in_any_order),
+		cmocka_unit_test(numbers_from_end_to_end_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,6 @@
 #include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
-#include "timeline/trace/timeline_events.h"
 
 #define NEW_SUFFIX   ".new"
 #define WORDS_SIZE   256u
@@ -341,6 +340,8 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
 	int status = read_events(slice, &events);
+	if (!status && slice->see)
+		status = slice->see(slice->context, &events);
 	if (!status) {
 		counts->read = events.counts;
 		if (!events.counts.log.dropped_events)

@@ -6,7 +6,7 @@
 #ifndef PROFILE_SLICE_H
 #define PROFILE_SLICE_H
 
-#include "timeline/trace/timeline_source.h"
+#include "timeline/trace/timeline_events.h"
 
 /* How far behind a launch its GPU work is looked for at first, and the other way round. */
 #define PROFILE_SLICE_REACH_NS 1000000000u
@@ -20,6 +20,9 @@ struct profile_slice {
 	bool by_launch;
 	bool may_be_empty;          /* a time without GPU work is a part without rows */
 	uint64_t first_ns, last_ns; /* of all events (timeline_source_extent()) */
+	/* Sees all events with a part in the time, and others; an error ends the writing. NULL: nobody does. */
+	int (*see)(void *context, const struct timeline_events *events);
+	void *context;
 };
 
 struct profile_slice_counts {

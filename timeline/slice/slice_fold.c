@@ -47,22 +47,10 @@ static struct gpu_record record_of(const struct timeline_work *work)
 	};
 }
 
-static int add_total(struct collection *collection, const struct timeline_work *work,
-		     const struct timeline_launch *launch)
+static int add_total(struct collection *collection, const struct timeline_events *events,
+		     const struct timeline_work *work)
 {
-	const struct fold_key key = {
-		.process_id = work->process_id,
-		.device_id = work->device_id,
-		.context_id = work->context_id,
-		.stream_id = work->stream_id,
-		.tid = launch ? launch->tid : 0,
-		.stack_id = launch ? launch->stack_id : RECORD_STACK_NONE,
-		.capture_stack_id = work->capture_stack_id,
-		.name_id = work->name_id,
-		.kind = work->kind,
-		.copy_kind = work->copy_kind,
-		.matched = launch != NULL,
-	};
+	const struct fold_key key = timeline_events_key(events, work);
 	const uint32_t hash = fold_table_hash(&key);
 	struct fold_row *row = fold_table_find(collection->totals, &key, hash);
 
@@ -83,13 +71,14 @@ static int add_busy(struct collection *collection, struct roster_process *proces
 }
 
 static int add_work(struct slice_fold *fold, struct collection *collection,
-		    const struct timeline_work *work, const struct timeline_launch *launch)
+		    const struct timeline_events *events, const struct timeline_work *work)
 {
+	const struct timeline_launch *launch = launch_of(events, work);
 	struct roster_process *process = roster_process(collection->roster, work->process_id);
 
 	if (!process || work->end_ns - work->start_ns > CORRELATOR_DURATION_MAX_NS)
 		return 0;
-	int error = add_total(collection, work, launch);
+	int error = add_total(collection, events, work);
 	if (!error)
 		error = add_busy(collection, process, work);
 	process->changed = true;
@@ -120,10 +109,9 @@ int slice_fold_add(struct slice_fold *fold, struct collection *collection,
 
 	for (uint32_t i = 0; i < events->nr_work && !error; i++) {
 		const struct timeline_work *work = &events->work[i];
-		const struct timeline_launch *launch = launch_of(events, work);
 
-		if (belongs(fold, work, launch))
-			error = add_work(fold, collection, work, launch);
+		if (belongs(fold, work, launch_of(events, work)))
+			error = add_work(fold, collection, events, work);
 	}
 	for (uint32_t i = 0; i < events->nr_launches && !error; i++)
 		if (is_within(fold, events->launches[i].time_ns))

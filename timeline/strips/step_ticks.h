@@ -8,11 +8,13 @@
 #define STEP_TICKS_MOST 2048u
 
 struct step_ticks {
-	uint32_t apart;                      /* steps from one tick to the next; 0: no mark came */
-	uint64_t begins_ns[STEP_TICKS_MOST]; /* of step index * apart; 0: it is not known */
+	uint32_t apart; /* steps from one tick to the next, a power of two; 0: no mark came */
+	uint64_t first; /* the step of index 0, a multiple of apart */
+	uint64_t begins_ns[STEP_TICKS_MOST]; /* of step first + index * apart; 0: it is not known */
 };
 
-/* Takes a launch; those that are no begins of steps are ignored. *ticks is zeroed at first. */
+/* Takes a launch; those that are no begins of steps are ignored. Numbers come in any order. *ticks is zeroed at first.
+ */
 void step_ticks_add(struct step_ticks *ticks, const struct timeline_launch *launch);
 
 #endif

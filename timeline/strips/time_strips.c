@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strip_part.h"
+
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
@@ -43,6 +45,7 @@ struct maker {
 	struct pieces *pieces;       /* owns; as bins */
 	uint32_t nr_new, pieces_max; /* of all devices: those of the stretch */
 	uint64_t from_ns, to_ns;     /* of the stretch */
+	uint64_t cut_from_ns, cut_to_ns; /* what lies outside of them is cut off */
 };
 
 static int take_launch(void *context, const struct timeline_launch *launch)
@@ -58,6 +61,10 @@ static int add_piece(struct maker *maker, uint32_t device, enum strip_part part,
 {
 	struct pieces *pieces = &maker->pieces[device];
 
+	start_ns = start_ns > maker->cut_from_ns ? start_ns : maker->cut_from_ns;
+	end_ns = end_ns < maker->cut_to_ns ? end_ns : maker->cut_to_ns;
+	if (start_ns >= end_ns)
+		return 0;
 	if (maker->nr_new >= maker->pieces_max)
 		return -EFBIG;
 	if (array_reserve(&pieces->list, &pieces->room, pieces->nr + 1ull, sizeof(*pieces->list)))
@@ -70,23 +77,14 @@ static int add_piece(struct maker *maker, uint32_t device, enum strip_part part,
 /* One piece, or two of a kernel of NCCL that waited first. */
 static int add_pieces(struct maker *maker, const struct timeline_work *work, uint32_t device)
 {
-	const uint64_t start_ns = work->start_ns, end_ns = work->end_ns;
 	uint64_t wait_ns;
-
-	if (work->kind == RECORD_GPU_GRAPH)
-		return add_piece(maker, device, STRIP_GRAPHS, start_ns, end_ns);
-	if (work->kind != RECORD_GPU_KERNEL)
-		return add_piece(maker, device, STRIP_COPIES, start_ns, end_ns);
-	if (!nccl_names_have(&maker->names, work->name_id))
-		return add_piece(maker, device, STRIP_COMPUTE, start_ns, end_ns);
-	if (!maker->nccl || !nccl_waits_find(maker->nccl, work->process_id, work->correlation_id,
-					     end_ns - start_ns, &wait_ns))
-		return add_piece(maker, device, STRIP_NCCL, start_ns, end_ns);
+	const enum strip_part part = strip_part_of(&maker->names, maker->nccl, work, &wait_ns);
+	const uint64_t start_ns = work->start_ns;
 	int error =
 		wait_ns ? add_piece(maker, device, STRIP_NCCL_WAITS, start_ns, start_ns + wait_ns)
 			: 0;
-	return error ? error
-		     : add_piece(maker, device, STRIP_NCCL_MOVES, start_ns + wait_ns, end_ns);
+
+	return error ? error : add_piece(maker, device, part, start_ns + wait_ns, work->end_ns);
 }
 
 /* What began before has been taken with an earlier stretch. */
@@ -176,7 +174,7 @@ static int finish(struct maker *maker)
 {
 	const struct catalog *catalog = timeline_source_profile(maker->source)->collection->catalog;
 	struct time_strips *made = maker->made;
-	uint32_t count = 0, size;
+	uint32_t count = 0, box = 0, size;
 
 	for (uint32_t i = 0; i < maker->devices.nr_devices; i++) {
 		count += i < TIME_STRIPS_MOST && maker->have_work[i];
@@ -193,11 +191,15 @@ static int finish(struct maker *maker)
 
 		if (!maker->have_work[i])
 			continue;
+		if (!maker->bins[i].ns && strip_bins_init(&maker->bins[i], &made->axis))
+			return -ENOMEM;
 		strip_bins_end(&maker->bins[i], &made->axis);
 		strip_bins_join(&maker->bins[i], &made->axis, join);
 		strip->device = maker->devices.devices[i];
 		strip->bins = maker->bins[i];
 		maker->bins[i] = (struct strip_bins){0};
+		for (; box < made->boxes.nr_boxes && made->boxes.boxes[box].device == i; box++)
+			made->boxes.boxes[box].device = made->nr_strips;
 		made->nr_strips++;
 		const char *host = catalog_string(catalog, strip->device.node, &size);
 		strip->host = clean_text_of(host, size);
@@ -258,9 +260,7 @@ static int init(struct maker *maker)
 	maker->bins = calloc(TIME_STRIPS_MOST, sizeof(*maker->bins));
 	maker->pieces = calloc(TIME_STRIPS_MOST, sizeof(*maker->pieces));
 	maker->have_work = calloc(maker->devices.nr_devices + 1ull, 1);
-	if (!maker->bins || !maker->pieces || !maker->have_work)
-		return -ENOMEM;
-	return error ? error : choose_processes(maker);
+	return maker->bins && maker->pieces && maker->have_work ? error : -ENOMEM;
 }
 
 static void fini(struct maker *maker)
@@ -292,15 +292,19 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 	struct maker maker = {.made = strips,
 			      .source = source,
 			      .nccl = nccl,
-			      .pieces_max = events_max ? events_max : TIMELINE_STRETCHES_EVENTS};
+			      .pieces_max = events_max ? events_max : TIMELINE_STRETCHES_EVENTS,
+			      .cut_to_ns = UINT64_MAX};
 
 	*strips = (struct time_strips){0};
 	int error = timeline_source_extent(source, &strips->first_ns, &strips->end_ns);
 	if (error)
 		return error;
+	strips->origin_ns = strips->first_ns;
 	strips->nr_missing = count_missing(timeline_source_profile(source));
 	strips->axis = strip_axis_of(strips->first_ns, strips->end_ns, TIME_STRIPS_BINS);
 	error = init(&maker);
+	if (!error)
+		error = choose_processes(&maker);
 	if (!error)
 		error = timeline_stretches_walk(
 			strips->first_ns > MARGIN_NS ? strips->first_ns - MARGIN_NS : 0,
@@ -317,6 +321,120 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 	return error;
 }
 
+/* ---- a part of the time */
+
+struct step_before {                 /* a part: the last one that has begun */
+	struct timeline_launch mark; /* its first begin */
+	uint64_t to_ns;
+	bool is_found;
+};
+
+static void see_mark(struct step_before *before, const struct timeline_launch *launch)
+{
+	const struct timeline_launch *mark = &before->mark;
+
+	if (!(launch->flags & RECORD_LAUNCH_MARK) || launch->mark != RECORD_MARK_STEP ||
+	    launch->time_ns > before->to_ns)
+		return;
+	if (before->is_found &&
+	    (launch->correlation_id < mark->correlation_id ||
+	     (launch->correlation_id == mark->correlation_id && launch->time_ns >= mark->time_ns)))
+		return;
+	before->mark = *launch;
+	before->is_found = true;
+}
+
+static int take_mark(void *context, const struct timeline_launch *launch)
+{
+	see_mark(context, launch);
+	return 0;
+}
+
+static int leave_work(void *context, const struct timeline_work *work)
+{
+	(void)context;
+	(void)work;
+	return 0;
+}
+
+/* Adds the step that runs when the part begins. Those that are shorter than what was read are among the events. */
+static int add_step_before(struct maker *maker, const struct time_strips_part *part)
+{
+	struct step_before before = {.to_ns = part->from_ns};
+	const struct timeline_sink sink = {take_mark, leave_work, &before};
+	const struct timeline_request request = {
+		.from_ns = part->from_ns > TIME_STRIPS_REACH_NS
+				   ? part->from_ns - TIME_STRIPS_REACH_NS
+				   : 0,
+		.to_ns = part->from_ns,
+		.marks_alone = true,
+	};
+	struct timeline_counts counts;
+	bool is_before = false;
+	int error = 0;
+
+	for (uint32_t i = 0; i < part->events->nr_marks; i++) {
+		see_mark(&before, &part->events->marks[i]);
+		is_before |= before.is_found && before.mark.time_ns < part->from_ns;
+	}
+	if (!is_before && part->from_ns > part->origin_ns)
+		error = timeline_source_read(maker->source, &request, &sink, &counts);
+	if (before.is_found)
+		step_ticks_add(&maker->made->ticks, &before.mark);
+	return error;
+}
+
+static int take_part(struct maker *maker, const struct time_strips_part *part)
+{
+	const struct timeline_events *events = part->events;
+	int error = 0;
+
+	for (uint32_t i = 0; i < events->nr_marks; i++)
+		if (events->marks[i].time_ns >= part->from_ns &&
+		    events->marks[i].time_ns < part->to_ns)
+			step_ticks_add(&maker->made->ticks, &events->marks[i]);
+	for (uint32_t i = 0; i < events->nr_work && !error; i++)
+		if (time_boxes_has_part(&events->work[i], part->from_ns, part->to_ns))
+			error = take_work(maker, &events->work[i]);
+	return error ? error : add_to_bins(maker);
+}
+
+int time_strips_make(struct timeline_source *source, const struct nccl_waits *nccl,
+		     const struct time_strips_part *part, struct time_strips *strips)
+{
+	struct maker maker = {.made = strips,
+			      .source = source,
+			      .nccl = nccl,
+			      .pieces_max = UINT32_MAX,
+			      .cut_from_ns = part->from_ns,
+			      .cut_to_ns = part->to_ns};
+
+	*strips = (struct time_strips){.origin_ns = part->origin_ns,
+				       .first_ns = part->from_ns,
+				       .end_ns = part->to_ns,
+				       .is_part = true,
+				       .by_launch = part->by_launch,
+				       .counts = part->events->counts};
+	if (part->from_ns >= part->to_ns)
+		return 0;
+	strips->nr_missing = count_missing(timeline_source_profile(source));
+	strips->axis = strip_axis_of(strips->first_ns, strips->end_ns, TIME_STRIPS_BINS);
+	int error = init(&maker);
+	if (!error)
+		begin_stretch(&maker, 0, UINT64_MAX);
+	if (!error)
+		error = take_part(&maker, part);
+	if (!error)
+		error = add_step_before(&maker, part);
+	if (!error)
+		error = time_boxes_init(&strips->boxes, part->events, part->from_ns, part->to_ns,
+					&maker.devices, TIME_STRIPS_MOST, &maker.names, nccl);
+	if (!error)
+		error = finish(&maker);
+	fini(&maker);
+	return error;
+}
+
 void time_strips_fini(struct time_strips *strips)
 {
 	for (uint32_t i = 0; i < strips->nr_strips; i++) {
@@ -324,5 +442,6 @@ void time_strips_fini(struct time_strips *strips)
 		strip_bins_fini(&strips->strips[i].bins);
 	}
 	free(strips->strips);
+	time_boxes_fini(&strips->boxes);
 	*strips = (struct time_strips){0};
 }

@@ -1,11 +1,12 @@
-/* What the GPUs of a job did over the time that its event log covers: a strip of bins for each device, and when the
- * steps began. A log of any length passes through bounded memory. Used by one thread. */
+/* What the GPUs of a job did over the time that its event log covers, or in a part of it: a strip of bins for each
+ * device, and when the steps began. A log of any length passes through bounded memory. Used by one thread. */
 #ifndef TIME_STRIPS_H
 #define TIME_STRIPS_H
 
 #include "step_ticks.h"
 #include "strip_bins.h"
 #include "strip_devices.h"
+#include "time_boxes.h"
 
 #include "timeline/trace/nccl_waits.h"
 #include "timeline/trace/timeline_source.h"
@@ -13,6 +14,8 @@
 #define TIME_STRIPS_MOST 512u    /* devices; further ones are counted */
 #define TIME_STRIPS_BINS 1000u   /* of a device at most */
 #define TIME_STRIPS_ALL  128000u /* bins of all devices, so that many devices have fewer bins each */
+/* How far before a part the step is looked for that runs when it begins. */
+#define TIME_STRIPS_REACH_NS 30000000000u
 
 struct time_strip {
 	struct strip_device device;
@@ -21,14 +24,20 @@ struct time_strip {
 };
 
 struct time_strips {
-	uint64_t first_ns, end_ns; /* of all events, on the source's clock */
+	uint64_t origin_ns;        /* the first event of the log, from which readers count */
+	uint64_t first_ns, end_ns; /* of all events, or of the part; on the source's clock */
+	bool is_part;
+	bool by_launch; /* readers take the part for that of launches */
 	struct strip_axis axis;
 	struct time_strip *strips; /* owns; those with GPU work, by rank, host and GPU */
 	uint32_t nr_strips;
 	/* devices with GPU work, by the profile's sums: events of processes that have no strip are not read */
 	uint32_t nr_left_out;
-	uint32_t nr_missing;           /* nodes whose events are not here, as the profile notes */
-	struct step_ticks ticks;       /* of the processes whose events are read */
+	uint32_t nr_missing; /* nodes whose events are not here, as the profile notes */
+	/* Of the processes whose events are read; of a part, the last one before it, too. */
+	struct step_ticks ticks;
+	/* of a part: its pieces of work, if they are few; their devices are indexes of strips */
+	struct time_boxes boxes;
 	struct timeline_counts counts; /* timeline_stretches_count() */
 };
 
@@ -37,6 +46,19 @@ struct time_strips {
  * as timeline_source_read(). Call time_strips_fini() in any case. */
 int time_strips_read(struct timeline_source *source, const struct nccl_waits *nccl,
 		     uint32_t events_max, struct time_strips *strips);
+
+struct time_strips_part {
+	const struct timeline_events
+		*events;    /* all with a part in the time, and maybe others; borrowed */
+	uint64_t origin_ns; /* the first event of the log */
+	uint64_t from_ns, to_ns;
+	bool by_launch;
+};
+
+/* The same of a part of the time, whose bins have nothing of what lies outside. 0, -ENOMEM, or as
+ * timeline_source_read(). Call time_strips_fini() in any case. */
+int time_strips_make(struct timeline_source *source, const struct nccl_waits *nccl,
+		     const struct time_strips_part *part, struct time_strips *strips);
 void time_strips_fini(struct time_strips *strips);
 
 #endif

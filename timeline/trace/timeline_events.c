@@ -286,6 +286,27 @@ int timeline_events_marks_around(struct timeline_source *source,
 		     : run_sort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
 }
 
+struct fold_key timeline_events_key(const struct timeline_events *events,
+				    const struct timeline_work *work)
+{
+	const struct timeline_launch *launch =
+		work->launch == TIMELINE_SOURCE_NONE ? NULL : &events->launches[work->launch];
+
+	return (struct fold_key){
+		.process_id = work->process_id,
+		.device_id = work->device_id,
+		.context_id = work->context_id,
+		.stream_id = work->stream_id,
+		.tid = launch ? launch->tid : 0,
+		.stack_id = launch ? launch->stack_id : RECORD_STACK_NONE,
+		.capture_stack_id = work->capture_stack_id,
+		.name_id = work->name_id,
+		.kind = work->kind,
+		.copy_kind = work->copy_kind,
+		.matched = launch != NULL,
+	};
+}
+
 void timeline_events_fini(struct timeline_events *events)
 {
 	free(events->launches);

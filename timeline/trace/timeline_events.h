@@ -8,6 +8,8 @@
 
 #include "timeline_source.h"
 
+#include "aggregator/core/fold_table.h"
+
 #define TIMELINE_EVENTS_MARKS_NS 30000000000u /* how far marks are looked for around a time */
 #define TIMELINE_EVENTS_REACH_NS 1000000000u  /* how far GPU work is looked for behind its launch */
 
@@ -35,6 +37,9 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 int timeline_events_marks_around(struct timeline_source *source,
 				 const struct timeline_request *range,
 				 struct timeline_events *events);
+/* Returns the row of totals that the work belongs to. */
+struct fold_key timeline_events_key(const struct timeline_events *events,
+				    const struct timeline_work *work);
 void timeline_events_fini(struct timeline_events *events);
 
 #endif

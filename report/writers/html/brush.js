@@ -9,7 +9,7 @@ const brush = { bin: -1, strip: 0, anchor: 0, dragging: false };
 function roundTime(ns) {
 	const unit = 10 ** Math.floor(Math.log10(Math.max(1, profile.timeline.binNs)));
 
-	return Math.max(0, Math.min(profile.timeline.spanNs, Math.round(ns / unit) * unit));
+	return Math.max(profile.timeline.beginNs, Math.min(profile.timeline.endNs, Math.round(ns / unit) * unit));
 }
 
 // The range in the address; null: there is none, or it is no part of the time.
@@ -20,32 +20,70 @@ function rangeOf(text) {
 		return null;
 	const [from, to] = found.slice(1).map((seconds) => Math.round(Number(seconds) * 1e9));
 
-	return from < to && from < profile.timeline.spanNs ? [from, Math.min(to, profile.timeline.spanNs)] : null;
+	const { beginNs, endNs } = profile.timeline;
+
+	return from < to && from < endNs && to > beginNs ? [Math.max(from, beginNs), Math.min(to, endNs)] : null;
 }
 
 // A word that shells leave as it is, and that is no option.
 const shellWord = (text) => /^[\w@%+=:,./-]+$/.test(text) ? text.replace(/^-/, "./-") : `'${text.replace(/^-/, "./-").replaceAll("'", "'\\''")}'`;
 
-function commandsOf([from, to]) {
-	const path = profile.timeline.path.replace(/(.)\/profile\.db$/, "$1") || "PROFILE";
+const profileWord = () => shellWord(profile.timeline.path.replace(/(.)\/profile\.db$/, "$1") || "PROFILE");
 
-	return `flamegrid timeline ${shellWord(path)} --from ${secondsText(from)}s --to ${secondsText(to)}s --format profile -o part\n` +
-		"flamegrid report part --open";
+function commandsOf([from, to]) {
+	return `flamegrid timeline ${profileWord()} --from ${secondsText(from)}s --to ${secondsText(to)}s --format ` +
+		(profile.timeline.isPart ? "html -o part.html" : "profile -o part\nflamegrid report part --open");
 }
 
 // `flamegrid serve` makes the page of a range when it is asked for. It has this address.
 const isServed = () => /^https?:$/.test(location.protocol) && /^\/p\/[0-9a-f]{16}\/$/.test(location.pathname);
 
-// A page of a range says so, and leads back.
-function showPart() {
-	const asked = new URLSearchParams(location.search), isPart = isServed() && asked.has("from") && asked.has("to");
+// ---- The page of a range ----
 
-	$("part").hidden = !isPart;
-	if (!isPart)
+const LEVELS_MOST = 8; // that the address keeps
+
+const wordOf = ([from, to]) => `${from}-${to}`;
+const secondsOf = ([from, to]) => `${secondsText(from)} s to ${secondsText(to)} s`;
+
+// The range that the page has, as its address or its axis says; null: it has the whole.
+function partOf() {
+	const asked = new URLSearchParams(location.search);
+
+	if (isServed() && asked.has("from") && asked.has("to"))
+		return ["from", "to"].map((name) => Number(asked.get(name)));
+	return profile.timeline?.isPart ? [profile.timeline.beginNs, profile.timeline.endNs] : null;
+}
+
+// The ranges around it whose pages led here, the outermost first.
+function levelsAbove() {
+	const found = new URLSearchParams(location.search).get("within")?.match(/\d+-\d+/g) ?? [];
+
+	return found.slice(-LEVELS_MOST).map((text) => text.split("-").map(Number));
+}
+
+function addressOf([from, to], within) {
+	return `?from=${from}&to=${to}${within.length ? `&within=${within.slice(-LEVELS_MOST).map(wordOf).join(",")}` : ""}`;
+}
+
+// The links back select the range that the page has, or that led to it.
+function showPart() {
+	const part = partOf(), levels = isServed() ? levelsAbove() : [], parts = [];
+
+	$("part").hidden = !part;
+	if (!part)
 		return;
-	const back = element("a", "Page of the whole profile"), [from, to] = ["from", "to"].map((name) => Number(asked.get(name)));
-	back.href = `${location.pathname}#time=${secondsText(from)}-${secondsText(to)}`;
-	$("part").replaceChildren(`This page has the GPU work that began between ${secondsText(from)} s and ${secondsText(to)} s of the profile. `, back);
+	parts.push(`This page has the GPU work that ${profile.timeline?.byLaunch ? "was launched" : "began"} between ${secondsText(part[0])} s ` +
+		`and ${secondsText(part[1])} s of the profile. `);
+	if (isServed())
+		[null, ...levels].forEach((level, i) => {
+			const back = element("a", level ? secondsOf(level) : "Page of the whole profile"), inner = levels[i] ?? part;
+
+			back.href = `${level ? addressOf(level, levels.slice(0, i - 1)) : location.pathname}#time=${inner.map(secondsText).join("-")}`;
+			parts.push(...(i ? [" › ", back] : [back]));
+		});
+	else
+		parts.push("The page of the whole: ", element("code", `flamegrid report ${profileWord()} --open`));
+	$("part").replaceChildren(...parts);
 }
 
 function showRange() {
@@ -53,7 +91,7 @@ function showRange() {
 
 	$("range").hidden = !range;
 	if (range) {
-		const [from, to] = range, { devices } = profile.timeline, steps = stepsText(from, to);
+		const [from, to] = range, part = partOf(), { devices } = profile.timeline, steps = stepsText(from, to);
 		const all = devices.map((_, strip) => sharesOf(strip, binAt(from), Math.max(binAt(from), binAt(to - 1))));
 		const mean = TIME_PARTS.map((_, part) => all.reduce((sum, shares) => sum + shares[part], 0) / devices.length);
 
@@ -62,7 +100,7 @@ function showRange() {
 		$("range-commands").textContent = commandsOf(range);
 		$("range-commands").hidden = $("range-copy").hidden = isServed();
 		$("range-page").hidden = !isServed();
-		$("range-page").href = `?from=${from}&to=${to}`;
+		$("range-page").href = addressOf(range, part ? [...levelsAbove(), part] : []);
 	}
 	drawTimes();
 }
@@ -76,7 +114,7 @@ function selectRange(from, to) {
 }
 
 function drawBrush(draw, height) {
-	const { range } = choice, { binNs } = profile.timeline;
+	const { range } = choice, { stripPx } = profile.timeline;
 
 	if (range) {
 		const left = xOfTime(range[0]), right = Math.max(left + 1, xOfTime(range[1]));
@@ -88,24 +126,30 @@ function drawBrush(draw, height) {
 		draw.fillRect(left, 0, 1, height);
 		draw.fillRect(right - 1, 0, 1, height);
 	}
-	if (brush.bin >= 0 && document.activeElement === axisCanvas) {
+	if (brush.bin >= 0 && piece < 0 && document.activeElement === axisCanvas) {
 		draw.strokeStyle = theme.accent;
 		draw.lineWidth = 2;
-		draw.strokeRect(xOfTime(brush.bin * binNs) - 1, stripsTop() + (brush.strip - painted.first) * STRIP_PX - 1,
-			Math.max(3, xOfTime(binNs) - painted.left + 2), STRIP_PX);
+		draw.strokeRect(xOfTime(timeOfBin(brush.bin)) - 1, stripsTop() + (brush.strip - painted.first) * stripPx - 1,
+			Math.max(3, xOfTime(timeOfBin(brush.bin + 1)) - xOfTime(timeOfBin(brush.bin)) + 2), stripPx);
 	}
+	outlinePiece(draw);
 }
 
 // ---- Pointer ----
 
 function showTimeTip(event) {
-	const tip = $("tip"), { timeline } = profile, strip = Math.floor((event.offsetY - stripsTop()) / STRIP_PX) + painted.first;
+	const tip = $("tip"), { timeline } = profile, strip = Math.floor((event.offsetY - stripsTop()) / timeline.stripPx) + painted.first;
 
 	tip.hidden = event.pointerType !== "mouse" || event.offsetX < painted.left;
 	if (tip.hidden)
 		return;
-	const ns = timeOfX(event.offsetX), isStrip = event.offsetY >= stripsTop() && strip < timeline.devices.length;
+	const ns = timeOfX(event.offsetX), found = pieceAt(event.offsetX, event.offsetY), isStrip = event.offsetY >= stripsTop() && strip < timeline.devices.length;
 
+	if (found >= 0) {
+		tip.firstElementChild.textContent = nameOfPiece(timeline.boxes[found]);
+		tip.lastElementChild.textContent = `${pieceText(timeline.boxes[found])}. ${stackOf(timeline.boxes[found]).slice(-3).reverse().map(visibleText).join(" ‹ ")}`;
+		return placeTip(tip, event);
+	}
 	tip.firstElementChild.textContent = [`${secondsText(roundTime(ns))} s`, stepText(ns)].filter((text) => text).join(" · ");
 	tip.lastElementChild.textContent = isStrip ? `${timeline.devices[strip][0]}: ${sharesText(sharesOf(strip, binAt(ns), binAt(ns)))}` : "";
 	placeTip(tip, event);
@@ -131,8 +175,10 @@ function listenToBrush() {
 		if (brush.dragging && Math.abs(event.offsetX - beginX) < DRAG_PX) {
 			brush.bin = binAt(timeOfX(event.offsetX));
 			brush.strip = Math.max(0, Math.min(profile.timeline.devices.length - 1,
-				Math.floor((event.offsetY - stripsTop()) / STRIP_PX) + painted.first));
+				Math.floor((event.offsetY - stripsTop()) / profile.timeline.stripPx) + painted.first));
+			piece = pieceAt(event.offsetX, event.offsetY);
 			clearRange();
+			showPiece();
 		}
 		brush.dragging = false;
 	});
@@ -151,37 +197,46 @@ function clearRange() {
 function announceBin() {
 	const { timeline } = profile, { bin, strip } = brush;
 
-	$("live").textContent = [`${secondsText(bin * timeline.binNs)} s`, stepText(bin * timeline.binNs), timeline.devices[strip][0],
+	if (piece >= 0) {
+		$("live").textContent = $("piece-what").textContent;
+		return;
+	}
+	$("live").textContent = [`${secondsText(timeOfBin(bin))} s`, stepText(timeOfBin(bin)), timeline.devices[strip][0],
 		sharesText(sharesOf(strip, bin, bin)), choice.range && $("range-what").textContent].filter((text) => text).join(", ");
 }
 
 // Moves to a bin. With Shift the range goes from where Shift was first pressed to the end of the bin.
 function moveTo(bin, extends_) {
-	const { bins, binNs, spanNs } = profile.timeline, before = Math.max(0, brush.bin);
+	const { bins } = profile.timeline, before = Math.max(0, brush.bin);
 
 	brush.bin = Math.max(0, Math.min(bins - 1, bin));
 	if (extends_) {
 		if (!choice.range)
-			brush.anchor = before * binNs;
-		selectRange(brush.anchor, brush.bin * binNs >= brush.anchor ? Math.min(spanNs, (brush.bin + 1) * binNs) : brush.bin * binNs);
+			brush.anchor = timeOfBin(before);
+		selectRange(brush.anchor, timeOfBin(brush.bin) >= brush.anchor ? timeOfBin(brush.bin + 1) : timeOfBin(brush.bin));
 	}
 }
 
 function moveStrip(step) {
-	const shown = Math.round((painted.height - stripsTop()) / STRIP_PX);
+	const { stripPx } = profile.timeline, shown = Math.round((painted.height - stripsTop()) / stripPx);
 
 	brush.bin = Math.max(0, brush.bin);
 	brush.strip = Math.max(0, Math.min(profile.timeline.devices.length - 1, brush.strip + step));
 	if (brush.strip < painted.first || brush.strip >= painted.first + shown)
-		strips.scrollTop = Math.max(0, brush.strip < painted.first ? brush.strip : brush.strip - shown + 1) * STRIP_PX;
+		strips.scrollTop = Math.max(0, brush.strip < painted.first ? brush.strip : brush.strip - shown + 1) * stripPx;
 }
 
 function onAxisKey(event) {
-	const { bins } = profile.timeline, many = Math.max(1, Math.round(bins / 20));
-	const actions = { ArrowLeft: () => moveTo(brush.bin - 1, event.shiftKey), ArrowRight: () => moveTo(brush.bin + 1, event.shiftKey),
+	const { bins, boxes } = profile.timeline, one = boxes.length && !event.shiftKey ? movePiece : (step) => moveTo(brush.bin + step, event.shiftKey);
+	const many = Math.max(1, Math.round(bins / 20));
+	const actions = { ArrowLeft: () => one(-1), ArrowRight: () => one(1),
 		PageUp: () => moveTo(brush.bin - many, event.shiftKey), PageDown: () => moveTo(brush.bin + many, event.shiftKey),
 		Home: () => moveTo(0, event.shiftKey), End: () => moveTo(bins - 1, event.shiftKey),
-		ArrowUp: () => moveStrip(-1), ArrowDown: () => moveStrip(1), Escape: clearRange };
+		ArrowUp: () => moveStrip(-1), ArrowDown: () => moveStrip(1), Enter: showPieceInGraph,
+		Escape: () => {
+			closePiece();
+			clearRange();
+		} };
 
 	if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey)
 		return;
@@ -215,6 +270,11 @@ function listenToTimes() {
 		axisCanvas.focus({ preventScroll: true });
 	});
 	$("range-copy").addEventListener("click", copyCommands);
+	$("piece-show").addEventListener("click", showPieceInGraph);
+	$("piece-close").addEventListener("click", () => {
+		closePiece();
+		axisCanvas.focus({ preventScroll: true });
+	});
 	new ResizeObserver(() => printing || drawTimes()).observe(strips);
 	drawTimes();
 }

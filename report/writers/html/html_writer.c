@@ -250,7 +250,7 @@ static bool has_frameworks(const struct report_tree *tree)
 
 static void write_columns(FILE *out, const struct report_tree *tree,
 			  const struct dimension_table *table, const struct report_diff *diff,
-			  const struct time_strips *strips)
+			  const struct time_strips *strips, const struct report_piece *pieces)
 {
 	struct column_writer writer = {.out = out};
 
@@ -265,6 +265,8 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 		put_durations(&writer, tree);
 	if (strips)
 		strips_writer_columns(&writer, strips);
+	if (strips && pieces)
+		strips_writer_boxes(&writer, strips, pieces);
 }
 
 /* 64-bit numbers are written as text, because JavaScript would round them. */
@@ -406,7 +408,7 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 		straggler_verdicts_json(out, options->straggler);
 	json_writer_memory(out, tree);
 	if (options->strips)
-		strips_writer_json(out, options->strips, options->path);
+		strips_writer_json(out, options->strips, options->pieces != NULL, options->path);
 }
 
 static void write_profile(FILE *out, const struct report_tree *tree,
@@ -445,7 +447,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
 		tree->nr_nodes, table->nr_rows, tree->nr_leaves);
 	putc('\0', out);
-	write_columns(out, tree, table, options->diff, options->strips);
+	write_columns(out, tree, table, options->diff, options->strips, options->pieces);
 }
 
 static bool nodes_are_valid(const struct report_tree *tree)

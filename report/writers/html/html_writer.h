@@ -18,6 +18,7 @@
 #include "report/writers/folded_writer.h"
 
 struct findings;
+struct report_piece;
 struct report_straggler;
 struct time_strips;
 
@@ -44,6 +45,7 @@ struct html_options {
 	const struct report_straggler *straggler;
 	/* the time axis, and the profile as commands name it, which the page shows; borrowed as above; NULL: none */
 	const struct time_strips *strips;
+	const struct report_piece *pieces; /* of the strips' boxes; NULL: they are not written */
 	const char *path;
 };
 

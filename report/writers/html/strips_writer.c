@@ -23,10 +23,17 @@ static void write_losses(FILE *out, const struct timeline_counts *counts)
 		counts->log.damaged + counts->log.compressed, counts->unclocked + counts->unknown);
 }
 
-void strips_writer_json(FILE *out, const struct time_strips *strips, const char *path)
+void strips_writer_json(FILE *out, const struct time_strips *strips, bool has_boxes,
+			const char *path)
 {
 	fprintf(out,
-		"\"timeline\":{\"spanNs\":%" PRIu64 ",\"binNs\":%" PRIu64 ",\"bins\":%" PRIu32
+		"\"timeline\":{\"beginNs\":%" PRIu64
+		",\"isPart\":%s,\"byLaunch\":%s,\"boxes\":%" PRIu32 ",\"firstStep\":%" PRIu64,
+		strips->first_ns - strips->origin_ns, strips->is_part ? "true" : "false",
+		strips->by_launch ? "true" : "false", has_boxes ? strips->boxes.nr_boxes : 0,
+		strips->ticks.first);
+	fprintf(out,
+		",\"spanNs\":%" PRIu64 ",\"binNs\":%" PRIu64 ",\"bins\":%" PRIu32
 		",\"apart\":%" PRIu32 ",\"ticks\":%" PRIu32 ",\"leftOut\":%" PRIu32
 		",\"missing\":%" PRIu32,
 		strips->end_ns - strips->first_ns, strips->axis.bin_ns, strips->axis.nr_bins,
@@ -92,5 +99,65 @@ void strips_writer_columns(struct column_writer *writer, const struct time_strip
 		column_writer_signed(writer, (int64_t)(ticks->begins_ns[i] - last_ns));
 		last_ns = ticks->begins_ns[i];
 	}
+	column_writer_end(writer);
+}
+
+static uint64_t launch_code(const struct time_box *box)
+{
+	const int64_t before_ns = (int64_t)(box->start_ns - box->launch_ns);
+
+	if (!box->launch_ns)
+		return 0;
+	return (before_ns < 0 ? 2 * (uint64_t)-before_ns - 1 : 2 * (uint64_t)before_ns) + 1;
+}
+
+static void put_times(struct column_writer *writer, const struct time_strips *strips)
+{
+	const struct time_boxes *boxes = &strips->boxes;
+	uint64_t last_ns = strips->first_ns;
+
+	for (uint32_t i = 0; i < boxes->nr_boxes; i++) {
+		column_writer_signed(writer, (int64_t)(boxes->boxes[i].start_ns - last_ns));
+		last_ns = boxes->boxes[i].start_ns;
+	}
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < boxes->nr_boxes; i++)
+		column_writer_put(writer, boxes->boxes[i].end_ns - boxes->boxes[i].start_ns);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < boxes->nr_boxes; i++)
+		column_writer_put(writer, boxes->boxes[i].wait_ns);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < boxes->nr_boxes; i++)
+		column_writer_put(writer, launch_code(&boxes->boxes[i]));
+	column_writer_end(writer);
+}
+
+void strips_writer_boxes(struct column_writer *writer, const struct time_strips *strips,
+			 const struct report_piece *pieces)
+{
+	const struct time_box *boxes = strips->boxes.boxes;
+	const uint32_t nr = strips->boxes.nr_boxes;
+
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, boxes[i].device);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, boxes[i].part);
+	column_writer_end(writer);
+	put_times(writer, strips);
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, boxes[i].key.context_id);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, boxes[i].key.stream_id);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, boxes[i].key.tid);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, pieces[i].node);
+	column_writer_end(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		column_writer_put(writer, pieces[i].name);
 	column_writer_end(writer);
 }

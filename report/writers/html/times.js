@@ -1,16 +1,17 @@
-// The time axis: what each device did over the time that the profile's timeline covers, and when steps began.
+// The time axis: what each device did over the time that the profile's timeline covers, or in the part of it that the page
+// has, and when steps began. All times count from the profile's first event.
 
 // As strip_bins.h has them, each with the class whose colour it has. What is left of a bin is idle time.
 const TIME_PARTS = [["kernel", "kernels"], ["graph", "CUDA graphs"], ["nccl", "NCCL moves"], ["nccl", "NCCL"], ["wait", "NCCL waits"],
 	["copy", "copies, memsets"]];
 const NCCL = TIME_PARTS.findIndex(([, text]) => text === "NCCL");
 const ALWAYS = ["kernels", "NCCL", "copies, memsets"]; // in the legend also where there is nothing of them
-const STRIP_PX = 16;
+const STRIP_PX = 16; // of bins
 const AXIS_PX = 20;
 const STEPS_PX = 14;
 const STRIPS_SHOWN = 6; // the others come by scrolling
 const STRIPS_PRINTED = 64;
-const TIME_LABEL_PX = 90;
+const TIME_LABEL_PX = 90, PART_LABEL_PX = 115; // in a part, times have more digits
 const TICK_PX = 4;
 
 const axisCanvas = $("axis"), strips = $("strips"), axisContext = axisCanvas.getContext("2d", { alpha: false });
@@ -18,12 +19,12 @@ const axisCanvas = $("axis"), strips = $("strips"), axisContext = axisCanvas.get
 const painted = { canvas: element("canvas"), width: 0, height: 0, left: 0, first: -1, theme: null };
 
 function decodeTimes(reader, timeline) {
-	const { strips: devices, bins, ticks, apart } = timeline;
+	const { strips: devices, bins, ticks, apart, firstStep, beginNs } = timeline;
 
 	timeline.levels = new Uint8Array(reader.small(devices.length * TIME_PARTS.length * bins));
 	const indexes = reader.small(ticks), offsets = reader.numbers(ticks);
-	let time = 0;
-	timeline.ticks = Array.from(indexes, (index, i) => ({ number: index * apart, time: time += unzigzag(offsets[i]) }))
+	let time = beginNs;
+	timeline.ticks = Array.from(indexes, (index, i) => ({ number: firstStep + index * apart, time: time += unzigzag(offsets[i]) }))
 		.sort((a, b) => a.time - b.time);
 	const there = TIME_PARTS.map((_, part) => devices.some((__, strip) => {
 		const from = (strip * TIME_PARTS.length + part) * bins;
@@ -32,17 +33,21 @@ function decodeTimes(reader, timeline) {
 	}));
 	const isSplit = there[NCCL - 1] || there[NCCL + 1];
 	timeline.parts = [...TIME_PARTS.keys()].filter((part) => there[part] || ALWAYS.includes(TIME_PARTS[part][1]) && !(part === NCCL && isSplit));
+	timeline.endNs = beginNs + timeline.spanNs;
+	timeline.stripPx = STRIP_PX;
 	timeline.devices = devices.map(([host, gpu, rank]) => {
 		const device = gpu < 0 ? "GPU?" : `GPU${gpu}`, whole = `${visibleText(host)} ${device}`.trim();
 
 		return rank < 0 ? [whole, device] : [`rank ${rank} · ${whole}`, `rank ${rank}`];
 	});
+	decodeBoxes(reader, timeline);
 }
 
 // ---- Figures ----
 
 const levelAt = (strip, part, bin) => profile.timeline.levels[(strip * TIME_PARTS.length + part) * profile.timeline.bins + bin];
-const binAt = (ns) => Math.max(0, Math.min(profile.timeline.bins - 1, Math.floor(ns / profile.timeline.binNs)));
+const binAt = (ns) => Math.max(0, Math.min(profile.timeline.bins - 1, Math.floor((ns - profile.timeline.beginNs) / profile.timeline.binNs)));
+const timeOfBin = (bin) => Math.min(profile.timeline.endNs, profile.timeline.beginNs + bin * profile.timeline.binNs);
 
 // The percentages of the parts in the bins [from, to] of a strip.
 function sharesOf(strip, from, to) {
@@ -89,8 +94,9 @@ function stepsText(from, to) {
 // ---- Drawing ----
 
 const stripsTop = () => AXIS_PX + (profile.timeline.ticks.length ? STEPS_PX : 0);
-const xOfTime = (ns) => painted.left + ns / profile.timeline.spanNs * (painted.width - painted.left);
-const timeOfX = (x) => Math.max(0, Math.min(1, (x - painted.left) / (painted.width - painted.left))) * profile.timeline.spanNs;
+const xOfTime = (ns) => painted.left + (ns - profile.timeline.beginNs) / profile.timeline.spanNs * (painted.width - painted.left);
+const timeOfX = (x) => profile.timeline.beginNs +
+	Math.max(0, Math.min(1, (x - painted.left) / (painted.width - painted.left))) * profile.timeline.spanNs;
 
 // The least of 1, 2, 5, 10, 20 … that is this much.
 function roundUp(least) {
@@ -100,12 +106,13 @@ function roundUp(least) {
 }
 
 function paintAxis(draw) {
-	const { spanNs } = profile.timeline, step = roundUp(Math.max(1, spanNs * TIME_LABEL_PX / Math.max(1, painted.width - painted.left)));
-	const [unit, word] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([ns]) => spanNs >= 2 * ns) ?? [1, "ns"];
+	const { beginNs, endNs, spanNs, isPart } = profile.timeline, labelPx = isPart ? PART_LABEL_PX : TIME_LABEL_PX;
+	const step = roundUp(Math.max(1, spanNs * labelPx / Math.max(1, painted.width - painted.left)));
+	const [unit, word] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([ns]) => isPart || spanNs >= 2 * ns) ?? [1, "ns"];
 	const decimals = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
 
 	draw.fillStyle = theme.text;
-	for (let ns = 0; ns <= spanNs; ns += step) {
+	for (let ns = Math.ceil(beginNs / step) * step; ns <= endNs; ns += step) {
 		const x = Math.round(xOfTime(ns)), text = `${(ns / unit).toFixed(decimals)} ${word}`;
 
 		draw.fillRect(x, AXIS_PX - 5, 1, 5);
@@ -114,15 +121,20 @@ function paintAxis(draw) {
 	}
 }
 
+// A step that began before a part has its number at the left end.
 function paintSteps(draw) {
-	const { ticks, apart } = profile.timeline, top = AXIS_PX, widest = 14 + textWidth(String(ticks.at(-1)?.number ?? ""), 200);
-	const labels = ticks.length * widest / Math.max(1, painted.width - xOfTime(ticks[0]?.time ?? 0)), every = apart * roundUp(Math.max(1, labels));
+	const { ticks: all, apart, beginNs } = profile.timeline, ticks = all.filter(({ time }) => time >= beginNs), top = AXIS_PX;
+	const before = all.length > ticks.length ? all[all.length - ticks.length - 1] : null;
+	const widest = 14 + textWidth(String(all.at(-1)?.number ?? ""), 200);
+	const labels = ticks.length * widest / Math.max(1, painted.width - xOfTime(ticks[0]?.time ?? beginNs)), every = apart * roundUp(Math.max(1, labels));
 	let lastTick = -TICK_PX;
 
-	if (ticks.length === 0)
+	if (all.length === 0)
 		return;
 	draw.fillStyle = theme.text;
 	draw.fillText("steps", 0, top + 11);
+	if (before && (ticks.length === 0 || xOfTime(ticks[0].time) >= painted.left + widest + 8))
+		draw.fillText(`…${before.number}`, painted.left + 1, top + 11);
 	for (const { number, time } of ticks) {
 		const x = Math.round(xOfTime(time)), hasLabel = number % every === 0 && x + widest <= painted.width;
 
@@ -135,16 +147,19 @@ function paintSteps(draw) {
 
 // A column of pixels has one bin or the mean of several.
 function paintStrip(draw, strip, top) {
-	const { bins, binNs, spanNs, parts } = profile.timeline, width = painted.width - painted.left, height = STRIP_PX - 2;
+	const { bins, binNs, beginNs, endNs, parts, stripPx, boxes } = profile.timeline, width = painted.width - painted.left, height = stripPx - 2;
 	const columns = Math.min(bins, Math.max(1, Math.floor(width))), columnNs = bins * binNs / columns;
 
 	draw.fillStyle = theme.text;
 	draw.fillText(fitText(profile.timeline.devices[strip], painted.left - 8), 0, top + 11);
 	draw.fillStyle = theme.panel;
 	draw.fillRect(painted.left, top, width, height);
+	if (boxes.length)
+		return paintBoxes(draw, strip, top);
 	for (let column = 0; column < columns; column++) {
 		const from = Math.floor(column * bins / columns), to = Math.max(from, Math.floor((column + 1) * bins / columns) - 1);
-		const left = Math.round(xOfTime(column * columnNs)), right = Math.round(xOfTime(Math.min(spanNs, (column + 1) * columnNs)));
+		const left = Math.round(xOfTime(beginNs + column * columnNs));
+		const right = Math.round(xOfTime(Math.min(endNs, beginNs + (column + 1) * columnNs)));
 		const shares = sharesOf(strip, from, to);
 		let bottom = top + height;
 
@@ -171,8 +186,9 @@ function paint(first, height, ratio) {
 	draw.font = theme.font;
 	paintAxis(draw);
 	paintSteps(draw);
-	for (let strip = Math.floor(first), top = stripsTop() - (first % 1) * STRIP_PX; strip < profile.timeline.devices.length && top < height;
-		strip++, top += STRIP_PX)
+	const { devices, stripPx } = profile.timeline;
+
+	for (let strip = Math.floor(first), top = stripsTop() - (first % 1) * stripPx; strip < devices.length && top < height; strip++, top += stripPx)
 		paintStrip(draw, strip, top);
 	Object.assign(painted, { first, height, theme });
 }
@@ -180,13 +196,13 @@ function paint(first, height, ratio) {
 function drawTimes() {
 	if (!profile.timeline || $("times").hidden)
 		return;
-	const nr = profile.timeline.devices.length, shown = Math.min(nr, printing ? STRIPS_PRINTED : STRIPS_SHOWN);
-	const width = printing ? PRINT_WIDTH_PX : strips.clientWidth, height = stripsTop() + shown * STRIP_PX, ratio = printing ? 2 : devicePixelRatio || 1;
+	const { stripPx } = profile.timeline, nr = profile.timeline.devices.length, shown = Math.min(nr, printing ? STRIPS_PRINTED : STRIPS_SHOWN);
+	const width = printing ? PRINT_WIDTH_PX : strips.clientWidth, height = stripsTop() + shown * stripPx, ratio = printing ? 2 : devicePixelRatio || 1;
 
 	if (width === 0)
 		return; // it is folded, or another tab is open
 	strips.style.height = `${height}px`;
-	$("strips-spacer").style.height = `${(nr - shown) * STRIP_PX}px`;
+	$("strips-spacer").style.height = `${(nr - shown) * stripPx}px`;
 	if (axisCanvas.width !== Math.round(width * ratio) || axisCanvas.height !== Math.round(height * ratio)) {
 		axisCanvas.width = Math.round(width * ratio);
 		axisCanvas.height = Math.round(height * ratio);
@@ -194,7 +210,7 @@ function drawTimes() {
 		axisCanvas.style.height = `${height}px`;
 		painted.theme = null;
 	}
-	const first = printing ? 0 : Math.min(Math.floor(strips.scrollTop / STRIP_PX), nr - shown);
+	const first = printing ? 0 : Math.min(Math.floor(strips.scrollTop / stripPx), nr - shown);
 
 	context.font = theme.font; // which textWidth() measures with
 	painted.width = width;
@@ -225,25 +241,29 @@ function makeTimes() {
 	$("times").hidden = !timeline;
 	if (!timeline)
 		return;
-	const { devices, bins, binNs, spanNs, parts, apart, ticks } = timeline, lack = lackText(timeline);
+	const { devices, bins, binNs, beginNs, endNs, spanNs, isPart, parts, apart, ticks, boxes } = timeline, lack = lackText(timeline);
 	const steps = ticks.length ? `, ${apart === 1 ? grouped(ticks.length) : `about ${grouped(ticks.length * apart)}`} steps` : "";
 
-	$("times-what").textContent = `Time: ${timeText(spanNs)}, ${devices.length === 1 ? "1 GPU" : `${grouped(devices.length)} GPUs`}${steps}`;
+	const pieces = boxes.length ? `, ${boxes.length === 1 ? "1 piece" : `${grouped(boxes.length)} pieces`} of work` : "";
+	const which = isPart ? `${secondsText(beginNs)} s to ${secondsText(endNs)} s: ` : "";
+
+	$("times-what").textContent = `Time: ${which}${timeText(spanNs)}, ${devices.length === 1 ? "1 GPU" : `${grouped(devices.length)} GPUs`}${steps}${pieces}`;
 	$("times-what").title = `${grouped(bins)} bins of ${timeText(binNs)}`;
 	$("times-legend").replaceChildren(...parts.map((part) => legendItem(...TIME_PARTS[part])), legendItem("idle", "idle"));
 	$("times-lack").hidden = !lack;
 	$("times-lack").textContent = lack;
 	$("times-keys").hidden = $("times-keys").nextElementSibling.hidden = false;
-	axisCanvas.setAttribute("aria-label", `Time axis of ${timeText(spanNs)}, ${devices.length} devices${steps}. ` +
-		"Arrow keys move, with Shift they select a range, Escape clears it.");
+	axisCanvas.setAttribute("aria-label", `Time axis of ${timeText(spanNs)}, ${devices.length} devices${steps}${pieces}. ` +
+		`Arrow keys move${boxes.length ? " from piece to piece" : ""}, with Shift they select a range, Escape clears it.`);
 }
 
 // What tests may look at.
 function describeTimes() {
 	const { timeline } = profile;
 
-	return timeline && { spanNs: timeline.spanNs, binNs: timeline.binNs, bins: timeline.bins, ticks: timeline.ticks, apart: timeline.apart,
+	return timeline && { beginNs: timeline.beginNs, endNs: timeline.endNs, spanNs: timeline.spanNs, stripPx: timeline.stripPx, binNs: timeline.binNs, bins: timeline.bins, ticks: timeline.ticks, apart: timeline.apart,
 		devices: timeline.devices, range: choice.range, left: painted.left, width: painted.width, top: stripsTop(), first: painted.first,
 		levels: timeline.devices.map((_, strip) => TIME_PARTS.map((__, part) => Array.from({ length: timeline.bins }, (___, bin) =>
-			levelAt(strip, part, bin)))) };
+			levelAt(strip, part, bin)))), piece,
+		boxes: timeline.boxes.map((box) => ({ ...box, name: profile.strings[box.name], stack: stackOf(box) })) };
 }
