@@ -3,6 +3,7 @@
 # stack, to the nanosecond; a step has what it launched; a part says that it is one, and never replaces what it is read from.
 . "$(dirname "$0")/../support/harness.sh"
 list=$(devices 2)
+readers=$(realpath "$(dirname "$0")/../readers")
 slice() { local to=$1; shift; "$flamegrid" timeline "$@" --format profile -o "$scratch/$to" >"$scratch/out" 2>"$scratch/err"; }
 # sums WEIGHT PROFILE...: "stack sum" lines of all these profiles together.
 sums() {
@@ -43,12 +44,33 @@ mkdir "$scratch/tmp"
 TMPDIR=$scratch/tmp "$flamegrid" timeline "$scratch/p" --from ${third}ms --to $((2 * third))ms --format html -o "$scratch/page.html" 2>"$scratch/err"
 same "a page: status" $? 0
 "$flamegrid" report "$scratch/second" -f html >"$scratch/want" 2>/dev/null
-check "a page: to the byte" cmp "$scratch/page.html" "$scratch/want"
+check "a page: that of the part, and a time axis" python3 - "$readers" "$scratch/page.html" "$scratch/want" <<'PYTHON'
+import sys
+sys.path.insert(0, sys.argv[1])
+from read_strips import read_axis, unpack
+(page, columns), (want, want_columns) = map(unpack, sys.argv[2:])
+read_axis(page, columns)  # nothing else stands behind
+axis = page.pop("timeline")
+assert page == want and columns.startswith(want_columns) and axis["isPart"] and axis["boxes"] == 0, "another page"
+PYTHON
 same "a page: nothing else stays" "$(ls "$scratch/tmp")" ""
 "$flamegrid" timeline "$scratch/p" --from 900000s --format html >"$scratch/page.html" 2>"$scratch/err"
 same "a page of no work: status" $? 0
 contains "a page of no work" "$scratch/err" "the page of 0 pieces of GPU work"
 check "a page of no work: it is one" grep -q "</html>" "$scratch/page.html"
+
+# The page of a short time has each piece of work: those of the trace, under the stacks of the part.
+# The first millisecond with work is taken.
+for ((from = third; from < total_ms; from++)); do
+	range=(--from ${from}ms --to $((from + 1))ms)
+	slice short "$scratch/p" "${range[@]}" && break
+done
+check "a short part" [ -e "$scratch/short/profile.db" ]
+"$flamegrid" timeline "$scratch/p" "${range[@]}" --format html -o "$scratch/short.html" 2>"$scratch/err"
+"$flamegrid" timeline "$scratch/p" "${range[@]}" --format chrome -o "$scratch/short.json" 2>"$scratch/err"
+for weight in time count; do "$flamegrid" report "$scratch/short" -f folded --weight $weight >"$scratch/short.$weight" 2>/dev/null; done
+check "its page's pieces are exact" python3 "$readers/read_boxes.py" "$scratch/short.html" "$scratch/short.json" "$scratch/short.time" "$scratch/short.count" \
+	"$scratch/p/flame.html"
 
 # The whole time is the whole profile, but for what has no time.
 check "all of it" slice all "$scratch/p"

@@ -10,7 +10,7 @@ import re
 import sys
 import zlib
 
-PARTS, LEVELS, BINS = 6, 100, 1000
+PARTS, LEVELS, BINS, BOX_COLUMNS = 6, 100, 1000, 11
 NCCL = (2, 3, 4)
 
 
@@ -42,29 +42,36 @@ def read_column(columns, at, length):
     return values, at
 
 
-def skip_to_levels(profile, columns):
-    """The columns of the time axis are the last ones."""
+def read_axis(profile, columns):
+    """The levels, the ticks' times, and the columns of the boxes. They are the last ones of the page."""
     timeline, at = profile["timeline"], 0
     lengths = [profile["nodes"]] * 2 + [profile["dimensions"] * 9] + [profile["leaves"]] * 6
     if profile["frameworks"]:
         lengths.append(len(profile["strings"]))
+    nodes = []
     for length in lengths:
-        _, at = read_column(columns, at, length)
+        column, at = read_column(columns, at, length)
+        nodes.append(column)
     if profile["hasDurations"]:
         bins, at = read_column(columns, at, profile["leaves"])
         for _ in range(2):
             _, at = read_column(columns, at, sum(bins) - sum(1 for nr in bins if nr))
     levels, at = read_column(columns, at, len(timeline["strips"]) * PARTS * timeline["bins"])
+    ticks, boxes = [], []
     for _ in range(2):
-        _, at = read_column(columns, at, timeline["ticks"])
+        column, at = read_column(columns, at, timeline["ticks"])
+        ticks.append(column)
+    for _ in range(BOX_COLUMNS if timeline["boxes"] else 0):
+        column, at = read_column(columns, at, timeline["boxes"])
+        boxes.append(column)
     assert at == len(columns), "something stands behind the last column"
-    return levels
+    return levels, ticks, boxes, nodes[:2]
 
 
 def main(page, report, word=None):
     profile, columns = unpack(page)
     timeline, busy = profile["timeline"], {}
-    levels = skip_to_levels(profile, columns)
+    levels, _, _, _ = read_axis(profile, columns)
     for device in json.load(open(report, encoding="utf-8"))["devices"]:
         busy[device["host"], device["gpu"]] = device["busy_ns"]
     bins, span = timeline["bins"], timeline["spanNs"]
@@ -83,4 +90,5 @@ def main(page, report, word=None):
         print("moves", sums[0] > 0, "not split", sums[1] > 0, "waits", sums[2] > 0)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
