@@ -6,6 +6,7 @@
 
 #include "job_sample.h"
 
+#include "report/model/report_build.h"
 #include "timeline/strips/time_strips.h"
 
 #define FIRST_NS  1000000000000u
@@ -117,4 +118,50 @@ void times_sample_512(struct sample *sample)
 {
 	job_sample_512(sample);
 	fill(sample, 512, 250, 4096, NULL);
+}
+
+/* Each tenth piece begins a little before the one before it ends. The first one begins before the part, and nobody knows
+ * its launch. */
+static struct time_box box_of(uint32_t i, uint32_t rank)
+{
+	const uint64_t ms = 1000000, start_ns = FIRST_NS + i * 100 * ms + rank * 5 * ms;
+	struct time_box box = {
+		.key = {.stream_id = 7 + (i % 10 == 9), .context_id = 1, .tid = 4242},
+		.start_ns = i ? start_ns - (i % 10 == 9 ? 70 * ms : 0) : FIRST_NS - 20 * ms,
+		.wait_ns = i % 4 == 3 ? 10 * ms : 0,
+		.device = rank,
+		.part = i % 4 == 3 ? STRIP_NCCL_MOVES : STRIP_COMPUTE,
+	};
+
+	box.end_ns = box.start_ns + 40 * ms;
+	box.launch_ns = i ? box.start_ns - i * ms : 0;
+	return box;
+}
+
+void times_sample_part(struct sample *sample)
+{
+	static struct report_piece pieces[TIMES_SAMPLE_PIECES];
+	static struct time_box boxes[TIMES_SAMPLE_PIECES];
+
+	job_sample_8(sample);
+	fill(sample, 2, 500, 0, NULL);
+	strips.origin_ns = FIRST_NS - 3000000000u;
+	strips.is_part = true;
+	for (uint32_t i = 0; i < 4; i++)
+		step_ticks_add(&strips.ticks,
+			       &(struct timeline_launch){
+				       .time_ns = FIRST_NS - 1000000000u + i * 3000000000ull,
+				       .correlation_id = 312500 + i,
+				       .flags = RECORD_LAUNCH_MARK,
+				       .mark = RECORD_MARK_STEP,
+			       });
+	for (uint32_t i = 0; i < TIMES_SAMPLE_PIECES; i++) {
+		const uint32_t rank = i / (TIMES_SAMPLE_PIECES / 2);
+		const struct report_leaf *leaf = &sample->leaves[i * 7 % sample->tree.nr_leaves];
+
+		boxes[i] = box_of(i % (TIMES_SAMPLE_PIECES / 2), rank);
+		pieces[i] = (struct report_piece){.node = leaf->node, .name = leaf->name};
+	}
+	strips.boxes = (struct time_boxes){.boxes = boxes, .nr_boxes = TIMES_SAMPLE_PIECES};
+	sample->options.pieces = pieces;
 }

@@ -12,7 +12,12 @@ void times_sample_8(struct sample *sample);
 /* The same ranks in a training, for a picture. */
 void times_sample_training(struct sample *sample);
 
-/* 512 ranks with 4096 steps: each fourth one has a tick. */
+/* 512 ranks with 4096 steps: each second one has a tick. */
 void times_sample_512(struct sample *sample);
+
+#define TIMES_SAMPLE_PIECES 120u
+
+/* A part that begins 3 s behind the first event, with pieces of work of two ranks, and steps from 312500 on. */
+void times_sample_part(struct sample *sample);
 
 #endif

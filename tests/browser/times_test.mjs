@@ -207,3 +207,83 @@ test("the axis follows dark colours, a phone's width, folding, other tabs and pr
 	assert.ok(await axisWidth() > 900);
 	await finish(page);
 });
+
+// ---- A part, and its single pieces ----
+
+// Which piece of which rank: 60 of each.
+const pieceOf = (boxes, rank, i) => boxes.findIndex((box) => box.strip === rank && box.from === boxes.filter((other) => other.strip === rank)[i].from);
+
+test("the page of a part counts times from the profile's first event", async () => {
+	const page = await open("timespart"), { beginNs, endNs, spanNs, ticks, left, width } = await times(page);
+
+	assert.deepEqual([beginNs, endNs, spanNs], [3e9, 12.99e9, 9.99e9]);
+	assert.deepEqual(ticks, [2e9, 5e9, 8e9, 11e9].map((time, i) => ({ number: 312500 + i, time })));
+	assert.equal(await text(page, "times-what"), "Time: 3 s to 12.99 s: 9.990 s, 2 GPUs, 4 steps, 120 pieces of work");
+	assert.equal(await text(page, "part"), "This page has the GPU work that began between 3 s and 12.99 s of the profile. " +
+		"The page of the whole: flamegrid report runs/prof --open");
+	await page.value("location.hash = '#time=1-4'");
+	await page.until("flamegrid.times().range?.[1] === 4e9");
+	assert.equal((await times(page)).range[0], 3e9); // what is before is not here
+	for (const wrong of ["1-3", "12.99-20"]) {
+		await page.value(`location.hash = '#time=${wrong}'`);
+		await settled(page);
+		assert.equal((await times(page)).range, null, wrong);
+	}
+	const box = await page.value(`(({ x, y }) => ({ x, y }))(document.getElementById("axis").getBoundingClientRect())`);
+	const at = (ns) => ({ x: box.x + left + (ns - beginNs) / spanNs * (width - left), y: box.y + 60 });
+	for (const [type, ns] of [["mousePressed", 6e9], ["mouseMoved", 6.5e9], ["mouseMoved", 7e9], ["mouseReleased", 7e9]])
+		await mouse(page, type, at(ns));
+	await settled(page);
+	const { range: [from, to] } = await times(page);
+	assert.ok(Math.abs(from - 6e9) <= BIN_NS && Math.abs(to - 7e9) <= BIN_NS);
+	assert.match(await text(page, "range-what"), /, step 312501; /);
+	assert.equal(await text(page, "range-commands"), `flamegrid timeline runs/prof --from ${from / 1e9}s --to ${to / 1e9}s --format html -o part.html`);
+	await finish(page);
+});
+
+test("each piece has its name, time and stack under the pointer, by click and by key", async () => {
+	const page = await open("timespart"), { boxes, beginNs, spanNs, left, width, top, stripPx } = await times(page);
+	const box = await page.value(`(({ x, y }) => ({ x, y }))(document.getElementById("axis").getBoundingClientRect())`);
+	const at = ({ strip, lane, from, to }) => ({ x: box.x + left + ((Math.max(from, beginNs) + to) / 2 - beginNs) / spanNs * (width - left),
+		y: box.y + top + strip * stripPx + (lane + 0.5) * (stripPx - 2) / 2 });
+	const one = boxes[pieceOf(boxes, 1, 13)], first = boxes[0];
+
+	assert.equal(boxes.length, 120);
+	assert.deepEqual([first.from, first.to, first.before, first.wait], [2.98e9, 3.02e9, null, 0]);
+	assert.deepEqual([...new Set(boxes.map(({ lane }) => lane))].sort(), [0, 1]); // work that runs at once
+	assert.ok(boxes.every((a) => boxes.every((b) => a === b || a.strip !== b.strip || a.lane !== b.lane || a.to <= b.from || b.to <= a.from)));
+	await mouse(page, "mouseMoved", at(one));
+	await page.until("!document.getElementById('tip').hidden");
+	const label = (piece) => page.value(`flamegrid.labelsOf(${JSON.stringify(piece.name)})[0]`);
+	assert.equal(await page.value("document.querySelector('#tip bdi').textContent"), await label(one));
+	assert.match(await page.value("document.querySelector('#tip span').textContent"), /^40\.00 ms(, of which it waits 10\.00 ms)?, from 4\.\d+ s, stream [78]; launched \d\d\.\d\d ms before that\. .+ ‹ .+/);
+	await page.click(at(one).x, at(one).y);
+	await settled(page);
+	const selected = await times(page);
+	assert.deepEqual(selected.boxes[selected.piece], one);
+	assert.ok((await text(page, "piece-what")).startsWith(`${await label(one)} on rank 1 · node000 GPU1: 40.00 ms`));
+	assert.equal(await text(page, "piece-stack"), one.stack.join("\n"));
+	await shoot(page, "times-part");
+	await clickElement(page, "#piece-show");
+	const { path } = (await state(page)).focus;
+	assert.equal(path.at(-1).replace(/^\[GPU\d*_/, ""), one.name.replace(/^\[GPU\d*_/, ""));
+	assert.deepEqual(path.slice(-1 - one.stack.length, -1), one.stack);
+	await clickElement(page, "#piece-close");
+	assert.equal(await isHidden(page, "piece"), true);
+	await page.value("document.getElementById('axis').focus()");
+	await press(page, "Home");
+	await press(page, "ArrowUp");
+	await press(page, "ArrowUp");
+	await press(page, "ArrowRight");
+	assert.equal((await times(page)).piece, 0);
+	assert.match(await text(page, "live"), /: 40\.00 ms, from 2\.98 s, stream 7; its launch is not known$/);
+	await press(page, "ArrowRight");
+	assert.equal((await times(page)).piece, 1);
+	assert.match(await text(page, "live"), /: 40\.00 ms, from 3\.1 s, stream 7; launched 1\.000 ms before that$/);
+	await press(page, "ArrowRight", { modifiers: SHIFT });
+	assert.notEqual((await times(page)).range, null);
+	await press(page, "Escape");
+	assert.deepEqual([(await times(page)).piece, (await times(page)).range], [-1, null]);
+	assert.ok((await page.print()).length > 10000);
+	await finish(page);
+});

@@ -301,6 +301,7 @@ int main(int argc, char **argv)
 		     {"times", times_sample_8},
 		     {"times8", times_sample_training},
 		     {"times512", times_sample_512},
+		     {"timespart", times_sample_part},
 		     {"jobdiff", job_sample_diff},
 		     {"thousand", fill_thousand},
 		     {"fifty_thousand", fill_fifty_thousand}};
