@@ -11,7 +11,12 @@ import { Browser } from "./devtools.mjs";
 const [chromium, writeSample, folder, ...wanted] = process.argv.slice(2);
 const DARK = [{ name: "prefers-color-scheme", value: "dark" }];
 
-// select: the name of a frame that is clicked before.
+// To the fourteenth piece of work on the first strip.
+const PIECE = `document.getElementById("axis").focus();
+	for (let i = 0; i < 14; i++)
+		document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }))`;
+
+// select: the name of a frame that is clicked before. act: what the page does before.
 const PICTURES = [
 	{ name: "page", kind: "job64" },
 	{ name: "ranks-1", kind: "gpu1" },
@@ -21,6 +26,7 @@ const PICTURES = [
 	{ name: "ranks-64", kind: "job64", hash: "#tab=ranks" },
 	{ name: "ranks-512", kind: "job512", hash: "#tab=ranks" },
 	{ name: "times", kind: "times8", hash: "#time=10.6-12.9", height: 560 },
+	{ name: "times-part", kind: "timespart", act: PIECE, height: 560 },
 	{ name: "frames-1k", kind: "thousand" },
 	{ name: "frames-50k", kind: "fifty_thousand" },
 	{ name: "frames-1m", kind: "million" },
@@ -43,7 +49,7 @@ async function clickFrame(page, name) {
 	await page.value("document.getElementById('search').blur()");
 }
 
-async function take(browser, scratch, { name, kind, hash = "", width = 1280, height = 800, media = [], vision, select }) {
+async function take(browser, scratch, { name, kind, hash = "", width = 1280, height = 800, media = [], vision, select, act }) {
 	const sample = join(scratch, `${kind}.html`), path = join(folder, `${name}.png`);
 
 	execFileSync(writeSample, [kind, sample]);
@@ -51,6 +57,8 @@ async function take(browser, scratch, { name, kind, hash = "", width = 1280, hei
 	await page.until("window.flamegrid?.settled()");
 	if (select)
 		await clickFrame(page, select);
+	if (act)
+		await page.value(act);
 	if (vision)
 		await page.send("Emulation.setEmulatedVisionDeficiency", { type: vision });
 	await page.until("flamegrid.settled()");

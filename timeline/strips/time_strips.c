@@ -363,8 +363,8 @@ static int add_step_before(struct maker *maker, const struct time_strips_part *p
 	struct step_before before = {.to_ns = part->from_ns};
 	const struct timeline_sink sink = {take_mark, leave_work, &before};
 	const struct timeline_request request = {
-		.from_ns = part->from_ns > TIME_STRIPS_REACH_NS
-				   ? part->from_ns - TIME_STRIPS_REACH_NS
+		.from_ns = part->from_ns > TIMELINE_EVENTS_MARKS_NS
+				   ? part->from_ns - TIMELINE_EVENTS_MARKS_NS
 				   : 0,
 		.to_ns = part->from_ns,
 		.marks_alone = true,

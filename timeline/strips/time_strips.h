@@ -14,8 +14,6 @@
 #define TIME_STRIPS_MOST 512u    /* devices; further ones are counted */
 #define TIME_STRIPS_BINS 1000u   /* of a device at most */
 #define TIME_STRIPS_ALL  128000u /* bins of all devices, so that many devices have fewer bins each */
-/* How far before a part the step is looked for that runs when it begins. */
-#define TIME_STRIPS_REACH_NS 30000000000u
 
 struct time_strip {
 	struct strip_device device;
@@ -34,7 +32,8 @@ struct time_strips {
 	/* devices with GPU work, by the profile's sums: events of processes that have no strip are not read */
 	uint32_t nr_left_out;
 	uint32_t nr_missing; /* nodes whose events are not here, as the profile notes */
-	/* Of the processes whose events are read; of a part, the last one before it, too. */
+	/* Of the processes whose events are read. Of a part, also of the step that runs when it begins, within
+	 * TIMELINE_EVENTS_MARKS_NS. */
 	struct step_ticks ticks;
 	/* of a part: its pieces of work, if they are few; their devices are indexes of strips */
 	struct time_boxes boxes;
@@ -48,9 +47,8 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 		     uint32_t events_max, struct time_strips *strips);
 
 struct time_strips_part {
-	const struct timeline_events
-		*events;    /* all with a part in the time, and maybe others; borrowed */
-	uint64_t origin_ns; /* the first event of the log */
+	const struct timeline_events *events; /* borrowed; with all that has a part in the time */
+	uint64_t origin_ns;                   /* the first event of the log */
 	uint64_t from_ns, to_ns;
 	bool by_launch;
 };

@@ -253,6 +253,7 @@ function makeTimes() {
 	$("times-lack").hidden = !lack;
 	$("times-lack").textContent = lack;
 	$("times-keys").hidden = $("times-keys").nextElementSibling.hidden = false;
+	$("pieces-keys").hidden = $("pieces-keys").nextElementSibling.hidden = boxes.length === 0;
 	axisCanvas.setAttribute("aria-label", `Time axis of ${timeText(spanNs)}, ${devices.length} devices${steps}${pieces}. ` +
 		`Arrow keys move${boxes.length ? " from piece to piece" : ""}, with Shift they select a range, Escape clears it.`);
 }
