@@ -29,7 +29,8 @@ struct time_strips {
 	struct strip_axis axis;
 	struct time_strip *strips; /* owns; those with GPU work, by rank, host and GPU */
 	uint32_t nr_strips;
-	/* devices with GPU work, by the profile's sums: events of processes that have no strip are not read */
+	/* Devices with GPU work. Of the whole time they are those of the profile's sums: events of processes that have
+	 * no strip are not read. */
 	uint32_t nr_left_out;
 	uint32_t nr_missing; /* nodes whose events are not here, as the profile notes */
 	/* Of the processes whose events are read. Of a part, also of the step that runs when it begins, within
