@@ -24,7 +24,7 @@
 struct client {
 	int fd; /* the library's; -1: the place is free */
 	uint64_t since_ns;
-	bool has_asked; /* its request is there */
+	bool has_asked; /* its request is there, and not all of the answer is sent */
 };
 
 struct http_server {
@@ -145,14 +145,23 @@ static const char *header_of(const struct http_server *server, struct MHD_Connec
 	return value ? value : "";
 }
 
-static void note_request(const struct http_server *server, struct MHD_Connection *connection)
+static void note_request(const struct http_server *server, struct MHD_Connection *connection,
+			 bool has_asked)
 {
 	const union MHD_ConnectionInfo *info = server->library->get_connection_info(
 		connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	struct client *client = info ? info->socket_context : NULL;
 
 	if (client)
-		client->has_asked = true;
+		client->has_asked = has_asked;
+}
+
+static void note_answered(void *context, struct MHD_Connection *connection, void **state,
+			  enum MHD_RequestTerminationCode code)
+{
+	(void)state;
+	(void)code;
+	note_request(context, connection, false);
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
@@ -172,7 +181,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	};
 	struct http_answer answer = {0};
 
-	note_request(server, connection);
+	note_request(server, connection, true);
 	(void)version;
 	(void)data;
 	(void)size;
@@ -250,7 +259,8 @@ static void end_old(struct http_server *server, uint64_t now_ns)
 			continue;
 		if (!client->has_asked && time_ms > HTTP_SERVER_TIME_MS)
 			time_ms = HTTP_SERVER_TIME_MS;
-		if ((has_others || has_given_up(client)) && time_ms > HTTP_SERVER_FULL_MS)
+		if (((has_others && !client->has_asked) || has_given_up(client)) &&
+		    time_ms > HTTP_SERVER_FULL_MS)
 			time_ms = HTTP_SERVER_FULL_MS;
 		if (now_ns - client->since_ns >= (uint64_t)time_ms * NS_PER_MS)
 			shutdown(client->fd, SHUT_RDWR);
@@ -311,7 +321,8 @@ static int start_daemon(struct http_server *server, char **error)
 		MHD_USE_EPOLL, 0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET,
 		server->listen_fd, MHD_OPTION_CONNECTION_LIMIT, HTTP_SERVER_CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_SERVER_REQUEST_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+		note_answered, server, MHD_OPTION_END);
 	if (!server->daemon)
 		return error_text_set(error, -EIO, "the HTTP server cannot start");
 	server->listen_fd = -1;

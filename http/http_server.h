@@ -14,7 +14,8 @@
 #define HTTP_SERVER_CONNECTIONS   32u    /* at once; further ones wait for a place */
 #define HTTP_SERVER_REQUEST_BYTES 8192u  /* of a request with all its headers */
 #define HTTP_SERVER_TIME_MS       10000u /* of a connection: then it is closed, whatever it does */
-#define HTTP_SERVER_FULL_MS       500u /* the same, while all places are taken and others may wait */
+/* The same of one without an answer under way, while all places are taken and others may wait. */
+#define HTTP_SERVER_FULL_MS 500u
 
 struct http_server;
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "folded_writer.h"
@@ -117,6 +118,30 @@ void row_text_print(struct row_text *row, const char *name, const char *format, 
 	va_end(arguments);
 }
 
+/* The same text as in folded stacks; without memory "". */
+static void write_json_path(FILE *out, const struct report_node *nodes, const char *const *strings,
+			    const uint32_t *chain, uint32_t depth)
+{
+	char *path = NULL;
+	size_t size = 0;
+	FILE *text = open_memstream(&path, &size);
+
+	for (uint32_t i = depth; text && i > 0; i--) {
+		for (const char *at = strings[nodes[chain[i - 1]].name]; *at; at++) {
+			const char *escape = folded_writer_escape(*at);
+
+			if (escape)
+				fputs(escape, text);
+			else
+				fputc(*at, text);
+		}
+		if (i > 1)
+			fputc(';', text);
+	}
+	json_text_write(out, text && fclose(text) == 0 && path ? path : "");
+	free(path);
+}
+
 void row_text_stack(struct row_text *row, const char *name, const struct report_node *nodes,
 		    const char *const *strings, uint32_t node)
 {
@@ -125,6 +150,10 @@ void row_text_stack(struct row_text *row, const char *name, const struct report_
 	if (!row_text_field(row, name))
 		return;
 	depth = report_tree_path(nodes, node, chain);
+	if (row->form == ROW_JSON) {
+		write_json_path(row->out, nodes, strings, chain, depth);
+		return;
+	}
 	fprintf(row->out, "\"%s", depth > 0 ? guard_of(strings[nodes[chain[depth - 1]].name]) : "");
 	while (depth > 0) {
 		write_frame(row->out, strings[nodes[chain[--depth]].name]);

@@ -19,6 +19,7 @@
 
 #define FIRST_ADDRESS "127.0.0.1"
 #define HEAD_MAX      2048u
+#define LARGE_BYTES   (32u << 20) /* more than sockets hold */
 
 static struct http_server *server;
 static atomic_uint nr_answers, nr_posts;
@@ -43,6 +44,13 @@ static int answer_request(void *context, const struct http_request *request,
 					    strcmp(request->host, "x") == 0);
 	if (strcmp(request->path, "/broken") == 0)
 		return -EIO;
+	if (strcmp(request->path, "/large") == 0) {
+		*answer = (struct http_answer){.status = 200,
+					       .type = "text/x-test",
+					       .body = calloc(1, LARGE_BYTES),
+					       .size = LARGE_BYTES};
+		return answer->body ? 0 : -ENOMEM;
+	}
 	if (strcmp(request->path, "/accept") != 0)
 		return -ENOENT;
 	*answer = (struct http_answer){.status = 200,
@@ -290,6 +298,38 @@ static void silent_clients_do_not_keep_their_places(void **state)
 		close(fds[i]);
 }
 
+static size_t count_all(int fd)
+{
+	static char text[65536];
+	size_t size = 0;
+	ssize_t got;
+
+	while ((got = read(fd, text, sizeof(text))) > 0)
+		size += (size_t)got;
+	close(fd);
+	return size;
+}
+
+/* The clients who say nothing go, and not the one that takes its answer slowly. */
+static void an_answer_under_way_is_not_cut_while_others_wait(void **state)
+{
+	int fds[HTTP_SERVER_CONNECTIONS - 1];
+	char text[HEAD_MAX];
+
+	(void)state;
+	http_server_stop(server);
+	start(UINT32_MAX);
+	int slow = dial(FIRST_ADDRESS);
+
+	say(slow, "GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	assert_int_equal(recv(slow, text, 1, 0), 1); /* it is under way */
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS - 1; i++)
+		fds[i] = dial(FIRST_ADDRESS);
+	for (uint32_t i = 0; i < HTTP_SERVER_CONNECTIONS - 1; i++)
+		assert_int_equal(count_all(fds[i]), 0);
+	assert_true(count_all(slow) > LARGE_BYTES);
+}
+
 static void a_taken_port_is_an_error(void **state)
 {
 	const struct http_server_options options = {.address = *http_server_address(server),
@@ -351,6 +391,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(silent_clients_do_not_keep_their_places, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_taken_port_is_an_error, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_answer_under_way_is_not_cut_while_others_wait,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_server_stops_with_open_connections, set_up,
 						tear_down),
 	};

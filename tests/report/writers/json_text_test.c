@@ -148,6 +148,20 @@ static void csv_has_no_formulas(void **state)
 	}
 }
 
+static void a_path_is_sound_in_json_and_in_csv(void **state)
+{
+	static const struct report_node nodes[] = {{0, 0}, {0, 1}, {1, 2}};
+	static const char *const strings[] = {"", "f<T = int; U>", "say \"x\""};
+	struct row_text row = {.out = begin(), .form = ROW_JSON};
+
+	(void)state;
+	row_text_stack(&row, "stack", nodes, strings, 2);
+	check(row.out, "\"stack\":\"f<T = int\\\\x3b U>;say \\\"x\\\"\"");
+	row = (struct row_text){.out = begin(), .form = ROW_CSV};
+	row_text_stack(&row, "stack", nodes, strings, 2);
+	check(row.out, "\"f<T = int\\x3b U>;say \"\"x\"\"\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +173,7 @@ int main(void)
 		cmocka_unit_test(csv_has_no_formulas),
 		cmocka_unit_test(a_stack_stands_in_quotes_from_the_outside_in),
 		cmocka_unit_test(a_line_is_cut_where_its_array_ends),
+		cmocka_unit_test(a_path_is_sound_in_json_and_in_csv),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
