@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define TABLES_MAX  64u
-#define COLUMNS_MAX 32u
+#define COLUMNS_MAX 64u
 #define NAME_SIZE   48u
 #define SQL_SIZE    4096u
 #define BLOB_MAX    64u

@@ -29,7 +29,7 @@
 #define CACHE_SLACK                                                                                \
 	(2u * MIB) /* that SQLite needs beside pages, of which it keeps 32 MiB at most */
 /* A single piece takes some 10 bytes, and pages may be half empty. */
-#define STORE_MAX     (2 * KEPT_LOG_GPU_MAX * 24u + 4u * MIB)
+#define STORE_MAX     (2 * KEPT_LOG_GPU_MAX * 24u + 5u * MIB)
 #define STORE_LOG_MAX (32u * MIB)
 
 struct fixture {
