@@ -39,7 +39,7 @@ enum record_launch_flags {
 enum record_mark {
 	RECORD_MARK_RANGES = 0,   /* a range was opened or closed */
 	RECORD_MARK_STEP = 1,     /* a step begins: correlation_id is its number, from 1 */
-	RECORD_MARK_STEP_END = 2, /* the thread's step ends */
+	RECORD_MARK_STEP_END = 2, /* the thread's step ends: its number, or 0 */
 };
 
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */

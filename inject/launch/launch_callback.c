@@ -276,6 +276,10 @@ void launch_callback_mark(const struct launch_callback *launch, enum record_mark
 	uint64_t now_ns = monotonic_ns();
 	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
 
+	if (thread && mark == RECORD_MARK_STEP)
+		thread->step = number;
+	if (thread && mark == RECORD_MARK_STEP_END)
+		number = thread->step;
 	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
 		push(launch, thread, mark, number, now_ns,
 		     stack_capture_ranges(&launch->capture, &thread->scratch),

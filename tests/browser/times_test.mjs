@@ -97,6 +97,9 @@ test("the pointer is told the time, the step and the shares", async () => {
 		`idle ${100 - kernels - graphs - moves - waits - copies} %`);
 	await mouse(page, "mouseMoved", await placeOf(page, 1 * BIN_NS, 1));
 	await page.until("/^0\\.0[123] s$/.test(document.querySelector('#tip bdi').textContent)"); // before the first step
+	await page.value("flamegrid.times().ticks.splice(11, 3).length"); // the begins of steps 12 to 14 are missing
+	await mouse(page, "mouseMoved", await placeOf(page, 170.5 * BIN_NS, 1));
+	await page.until("/^3\\.4[012] s$/.test(document.querySelector('#tip bdi').textContent)"); // how long did step 11 last?
 	await finish(page);
 });
 

@@ -58,6 +58,37 @@ static void a_step_ends_where_the_next_one_of_its_thread_begins(void **state)
 	assert_int_equal(steps->steps[1].end_ns, 600);
 }
 
+static void a_step_whose_next_mark_is_missing_stays_open(void **state)
+{
+	struct timeline_steps *steps = *state;
+
+	begin(steps, 7, 100, 18);
+	begin(steps, 7, 200, 19);
+	begin(steps, 7, 900, 52);
+	begin(steps, 7, 1000, 53);
+	mark(steps, PROCESS, 7, 1900, RECORD_MARK_STEP_END, 61); /* those of 54 to 60 are missing */
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(steps->nr_steps, 2);
+	assert_int_equal(steps->steps[0].number, 18);
+	assert_int_equal(steps->steps[1].number, 52);
+	assert_int_equal(steps->nr_open, 2);
+}
+
+static void a_step_of_two_windows_stays_open(void **state)
+{
+	struct timeline_steps *steps = *state;
+
+	for (uint32_t number = 1; number <= 4; number++) {
+		begin(steps, 7, 100 * number, number);
+		steps->marks[number - 1].window = number <= 2 ? 1 : 2;
+	}
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(steps->nr_steps, 2);
+	assert_int_equal(steps->steps[0].number, 1);
+	assert_int_equal(steps->steps[1].number, 3);
+	assert_int_equal(steps->nr_open, 2);
+}
+
 static void marks_come_in_any_order(void **state)
 {
 	struct timeline_steps *steps = *state;
@@ -154,6 +185,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_step_ends_where_the_next_one_of_its_thread_begins),
+		TEST(a_step_whose_next_mark_is_missing_stays_open),
+		TEST(a_step_of_two_windows_stays_open),
 		TEST(marks_come_in_any_order),
 		TEST(launches_and_ranges_are_no_steps),
 		TEST(a_number_is_found_in_all_processes),

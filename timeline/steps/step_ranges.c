@@ -14,9 +14,13 @@
 
 enum in_range { RANGE_NEW, RANGE_WITHIN, RANGE_OUTSIDE };
 
+/* EARLIER: it is open, but the mark that opened it is missing. */
+enum open_range { OPEN_NONE, OPEN_STEP, OPEN_EARLIER };
+
 struct thread {
 	uint32_t process_id, tid;
-	bool is_open;
+	uint16_t window; /* of its last mark; 0: there was none */
+	enum open_range open;
 };
 
 struct step_ranges {
@@ -128,9 +132,21 @@ int step_ranges_add(struct step_ranges *ranges, const struct timeline_launch *la
 		return 0;
 	struct thread *thread = find_thread(ranges, launch);
 	int error = thread ? look(ranges, launch, &is_within) : -ENOMEM;
-	if (error || is_within == thread->is_open)
+	if (error)
 		return error;
-	thread->is_open = is_within;
+	if (thread->window && thread->window != launch->window) {
+		thread->window = launch->window;
+		thread->open = is_within ? OPEN_EARLIER : OPEN_NONE;
+		return 0;
+	}
+	const enum open_range before = thread->open;
+
+	thread->window = launch->window;
+	if (is_within == (before != OPEN_NONE))
+		return 0;
+	thread->open = is_within ? OPEN_STEP : OPEN_NONE;
+	if (before == OPEN_EARLIER)
+		return 0;
 	made.mark = is_within ? RECORD_MARK_STEP : RECORD_MARK_STEP_END;
 	if (is_within)
 		made.correlation_id = ++ranges->numbers[launch->process_id - 1];

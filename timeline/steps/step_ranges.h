@@ -11,7 +11,8 @@ struct step_ranges;
 struct step_ranges *step_ranges_create(const struct profile *profile, const char *name);
 void step_ranges_destroy(struct step_ranges *ranges);
 
-/* Adds to steps what a mark begins or ends; other launches are ignored. Steps are numbered in each process, from 1. 0;
+/* Adds to steps what a mark begins or ends; other launches are ignored. Steps are numbered in each process, from 1.
+ * A range that is open at the thread's first mark of a later capture window began before that, and is no step. 0;
  * -EPROTO: the profile is damaged; -ENOMEM. */
 int step_ranges_add(struct step_ranges *ranges, const struct timeline_launch *launch,
 		    struct timeline_steps *steps);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mark_runs.h"
+
 #include "aggregator/core/fold_table.h"
 #include "base/array.h"
 
@@ -25,6 +27,8 @@ struct maker {
 	struct open_ranges open;
 	uint32_t path[DEPTH], nr_path; /* of the present mark */
 	uint32_t step;                 /* the text of the thread's step; UINT32_MAX: none is open */
+	const struct timeline_launch *begin; /* of that step */
+	const struct timeline_launch *last;  /* mark of the thread; NULL: there was none */
 };
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
@@ -101,6 +105,27 @@ static void close_to(struct maker *maker, uint32_t depth, uint64_t time_ns)
 		maker->made->ranges[maker->open.ranges[--maker->open.nr]].end_ns = time_ns;
 }
 
+/* The ends of open ranges are missing, so they end at the last mark. Those that began there are left out. */
+static void cut(struct maker *maker)
+{
+	for (uint32_t i = 0; i < maker->open.nr; i++) {
+		struct timeline_range *range = &maker->made->ranges[maker->open.ranges[i]];
+
+		range->is_left_out = range->begin_ns == maker->last->time_ns;
+	}
+	close_to(maker, 0, maker->last->time_ns);
+	maker->step = UINT32_MAX;
+}
+
+static bool is_behind_missing(const struct maker *maker, const struct timeline_launch *mark)
+{
+	if (!maker->last)
+		return false;
+	return mark->window != maker->last->window ||
+	       (maker->step != UINT32_MAX && mark->mark != RECORD_MARK_RANGES &&
+		!mark_runs_end(maker->begin, mark));
+}
+
 static int open_path(struct maker *maker, const struct timeline_launch *mark)
 {
 	struct timeline_ranges *made = maker->made;
@@ -124,7 +149,11 @@ static int take_mark(struct maker *maker, const struct timeline_launch *mark)
 	uint32_t same = 0;
 	int error = 0;
 
+	if (is_behind_missing(maker, mark))
+		cut(maker);
+	maker->last = mark;
 	if (mark->mark == RECORD_MARK_STEP) {
+		maker->begin = mark;
 		snprintf(label, sizeof(label), "step %" PRIu32, mark->correlation_id);
 		error = report_names_text(maker->names->names, label, &maker->step);
 	} else if (mark->mark == RECORD_MARK_STEP_END) {
@@ -141,7 +170,7 @@ static int take_mark(struct maker *maker, const struct timeline_launch *mark)
 	return error ? error : open_path(maker, mark);
 }
 
-/* Leaves those with a part in the time. */
+/* Leaves those with a part in the time, whose time is known. */
 static void keep_within(struct timeline_ranges *made, uint64_t from_ns, uint64_t to_ns)
 {
 	uint32_t kept = 0;
@@ -149,7 +178,7 @@ static void keep_within(struct timeline_ranges *made, uint64_t from_ns, uint64_t
 	for (uint32_t i = 0; i < made->nr_ranges; i++) {
 		const struct timeline_range *range = &made->ranges[i];
 
-		if (range->begin_ns < to_ns &&
+		if (!range->is_left_out && range->begin_ns < to_ns &&
 		    (range->end_ns > from_ns || range->begin_ns >= from_ns))
 			made->ranges[kept++] = *range;
 	}
@@ -163,7 +192,7 @@ int timeline_ranges_init(struct timeline_ranges *ranges, const struct timeline_r
 	const uint32_t nr_marks = of->nr_marks;
 
 	struct maker maker = {.made = ranges, .names = names, .step = UINT32_MAX};
-	int error = 0;
+	int error = mark_runs_set(marks, nr_marks);
 
 	*ranges = (struct timeline_ranges){0};
 	if (nr_marks)
@@ -172,6 +201,7 @@ int timeline_ranges_init(struct timeline_ranges *ranges, const struct timeline_r
 		if (i > 0 && marks[i].tid != marks[i - 1].tid) {
 			close_to(&maker, 0, of->last_ns);
 			maker.step = UINT32_MAX;
+			maker.last = NULL;
 		}
 		error = take_mark(&maker, &marks[i]);
 	}

@@ -1,6 +1,7 @@
 /* The ranges and steps that programs mark, as slices, from the marks of one process. Slices of one thread nest. A range
- * that is open at the first mark that was kept begins there, and one that no mark ends lasts until the last event. Used
- * by one thread. */
+ * that is open at the first mark that was kept begins there, and one that no mark ends lasts until the last event. Where
+ * marks are missing (mark_runs.h), open ranges end at the last mark before, and those that began there are left out.
+ * Used by one thread. */
 #ifndef TIMELINE_RANGES_H
 #define TIMELINE_RANGES_H
 
@@ -12,7 +13,8 @@
 struct timeline_range {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
-	uint32_t name; /* a text of report_names */
+	uint32_t name;    /* a text of report_names */
+	bool is_left_out; /* init()'s own: false in what it has made */
 };
 
 struct timeline_ranges {

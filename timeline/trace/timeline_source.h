@@ -17,10 +17,11 @@
 struct timeline_launch {
 	uint64_t time_ns;
 	uint32_t process_id, tid, stack_id;
-	uint32_t correlation_id; /* of a mark: the step's number */
+	uint32_t correlation_id; /* of a mark of a step: its number */
 	uint16_t window, flags;  /* enum record_launch_flags; RECORD_LAUNCH_MARK: a mark */
 	uint32_t flow;           /* number of the flow to its GPU work; 0: that is not here */
 	uint8_t mark;            /* enum record_mark */
+	uint32_t run;            /* of a mark (mark_runs.h); the source leaves it 0 */
 };
 
 struct timeline_work {

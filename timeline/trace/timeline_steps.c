@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "mark_runs.h"
+
 #include "base/array.h"
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
@@ -66,14 +68,15 @@ static void find_firsts(struct timeline_steps *steps)
 int timeline_steps_finish(struct timeline_steps *steps)
 {
 	const struct timeline_launch *open = NULL;
-	int error = 0;
+	int error = mark_runs_set(steps->marks, steps->nr_marks);
 
 	if (steps->nr_marks)
 		qsort(steps->marks, steps->nr_marks, sizeof(*steps->marks), by_thread);
 	for (uint32_t i = 0; i < steps->nr_marks && !error; i++) {
 		const struct timeline_launch *mark = &steps->marks[i];
 
-		if (open && (open->process_id != mark->process_id || open->tid != mark->tid)) {
+		if (open && (open->process_id != mark->process_id || open->tid != mark->tid ||
+			     !mark_runs_end(open, mark))) {
 			steps->nr_open++;
 			open = NULL;
 		}

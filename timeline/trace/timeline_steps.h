@@ -1,5 +1,6 @@
 /* Steps that programs mark by flamegrid_step(), from the marks in an event log. A step belongs to a thread: it ends
- * where the thread's next one begins, or at flamegrid_step_end(). Pure; used by one thread. */
+ * where the thread's next one begins, or at flamegrid_step_end(). Where marks between are missing, its end is not
+ * known (mark_runs.h). Pure; used by one thread. */
 #ifndef TIMELINE_STEPS_H
 #define TIMELINE_STEPS_H
 

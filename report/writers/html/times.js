@@ -69,11 +69,12 @@ function sharesText(shares) {
 // Seconds to the nanosecond, without zeros at the end.
 const secondsText = (ns) => `${Math.floor(ns / 1e9)}.${String(Math.round(ns % 1e9)).padStart(9, "0")}`.replace(/\.?0+$/, "");
 
-// The first and the last step that may run at a time: there may be more steps than ticks. null: before the first one.
+// The first and the last step that may run at a time: there may be more steps than ticks. null: it is not known, because
+// the time is before the first one, or because begins of steps are missing.
 function stepsAt(ns) {
-	const { ticks, apart } = profile.timeline, tick = ticks.findLast(({ time }) => time <= ns);
+	const { ticks, apart } = profile.timeline, at = ticks.findLastIndex(({ time }) => time <= ns), tick = ticks[at], next = ticks[at + 1];
 
-	return tick ? [Math.max(1, tick.number), tick.number + apart - 1] : null;
+	return tick && (!next || next.number === tick.number + apart) ? [Math.max(1, tick.number), tick.number + apart - 1] : null;
 }
 
 const stepsWords = ([first, last]) => first === last ? `step ${first}` : `steps ${first} to ${last}`;
@@ -124,7 +125,7 @@ function paintAxis(draw) {
 // A step that began before a part has its number at the left end.
 function paintSteps(draw) {
 	const { ticks: all, apart, beginNs } = profile.timeline, ticks = all.filter(({ time }) => time >= beginNs), top = AXIS_PX;
-	const before = all.length > ticks.length ? all[all.length - ticks.length - 1] : null;
+	const running = stepsAt(beginNs);
 	const widest = 14 + textWidth(String(all.at(-1)?.number ?? ""), 200);
 	const labels = ticks.length * widest / Math.max(1, painted.width - xOfTime(ticks[0]?.time ?? beginNs)), every = apart * roundUp(Math.max(1, labels));
 	let lastTick = -TICK_PX;
@@ -133,8 +134,8 @@ function paintSteps(draw) {
 		return;
 	draw.fillStyle = theme.text;
 	draw.fillText("steps", 0, top + 11);
-	if (before && (ticks.length === 0 || xOfTime(ticks[0].time) >= painted.left + widest + 8))
-		draw.fillText(`…${before.number}`, painted.left + 1, top + 11);
+	if (running && (ticks.length === 0 || xOfTime(ticks[0].time) >= painted.left + widest + 8))
+		draw.fillText(`…${running[0]}`, painted.left + 1, top + 11);
 	for (const { number, time } of ticks) {
 		const x = Math.round(xOfTime(time)), hasLabel = number % every === 0 && x + widest <= painted.width;
 

@@ -139,6 +139,26 @@ static void launch_has_one_record_with_its_stack(void **state)
 	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 2);
 }
 
+static void mark_steps(struct fixture *fixture)
+{
+	launch_callback_mark(&fixture->launch, RECORD_MARK_STEP_END, 0);
+	launch_callback_mark(&fixture->launch, RECORD_MARK_STEP, 5);
+	launch_callback_mark(&fixture->launch, RECORD_MARK_RANGES, 0);
+	launch_callback_mark(&fixture->launch, RECORD_MARK_STEP_END, 0);
+}
+
+static void the_end_of_a_step_has_its_number(void **state)
+{
+	static const uint32_t numbers[] = {0, 5, 0, 5};
+	struct fixture *fixture = *state;
+	struct launch_record records[5];
+
+	on_a_thread(fixture, mark_steps);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 5), 4);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(records[i].correlation_id, numbers[i]);
+}
+
 /* In a thread without Python. */
 static void launches_take_less_while_they_cost_too_much(void **state)
 {
@@ -561,6 +581,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_python_no_time_is_that_of_python_frames,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_end_of_a_step_has_its_number, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(launch_has_one_record_with_its_stack, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(launches_take_less_while_they_cost_too_much, set_up,
