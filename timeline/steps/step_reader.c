@@ -50,6 +50,9 @@ static int read_steps(struct timeline_source *source, const struct timeline_requ
 		error = timeline_steps_finish(&taker.steps);
 	if (!error)
 		error = step_rows_init(rows, &taker.steps, request->from_ns, request->to_ns);
+	/* Ranges are numbered from the first one that was kept. */
+	for (uint32_t i = 0; range && counts->log.dropped_events && i < rows->nr_rows; i++)
+		rows->rows[i].is_first = false;
 	timeline_steps_fini(&taker.steps);
 	step_ranges_destroy(taker.ranges);
 	return error;

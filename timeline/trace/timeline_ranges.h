@@ -1,7 +1,7 @@
-/* The ranges and steps that programs mark, as slices, from the marks of one process. Slices of one thread nest. A range
- * that is open at the first mark that was kept begins there, and one that no mark ends lasts until the last event. Where
- * marks are missing (mark_runs.h), open ranges end at the last mark before, and those that began there are left out.
- * Used by one thread. */
+/* The ranges and steps that programs mark, as slices, from the marks of one process. Slices of one thread nest. A
+ * range that is open at the first mark that was kept begins there, and one that no mark ends lasts until the last event.
+ * Where marks are missing (mark_runs.h), open ranges end at the last mark before, and those that began there are left
+ * out. Used by one thread. */
 #ifndef TIMELINE_RANGES_H
 #define TIMELINE_RANGES_H
 

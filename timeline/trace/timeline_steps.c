@@ -45,24 +45,9 @@ static int add_step(struct timeline_steps *steps, const struct timeline_launch *
 		.process_id = begin->process_id,
 		.tid = begin->tid,
 		.number = begin->correlation_id,
+		.is_first = begin->correlation_id == 1,
 	};
 	return 0;
-}
-
-/* Steps of several threads of a process may overlap; the first one is that of the lowest number. */
-static void find_firsts(struct timeline_steps *steps)
-{
-	for (uint32_t i = 0, end; i < steps->nr_steps; i = end) {
-		struct timeline_step *first = &steps->steps[i];
-
-		for (end = i; end < steps->nr_steps &&
-			      steps->steps[end].process_id == steps->steps[i].process_id;
-		     end++)
-			if (steps->steps[end].number < first->number)
-				first = &steps->steps[end];
-		first->is_first = true;
-		steps->nr_processes++;
-	}
 }
 
 int timeline_steps_finish(struct timeline_steps *steps)
@@ -85,7 +70,6 @@ int timeline_steps_finish(struct timeline_steps *steps)
 		open = mark->mark == RECORD_MARK_STEP ? mark : NULL;
 	}
 	steps->nr_open += open != NULL;
-	find_firsts(steps);
 	return error;
 }
 

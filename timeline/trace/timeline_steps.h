@@ -10,7 +10,7 @@ struct timeline_step {
 	uint64_t begin_ns, end_ns;
 	uint32_t process_id, tid;
 	uint32_t number; /* in its process, from 1 */
-	bool is_first;   /* of those of its process */
+	bool is_first;   /* of its process, also of those that were not kept */
 };
 
 struct timeline_steps {
@@ -18,7 +18,7 @@ struct timeline_steps {
 	uint32_t nr_marks, room_marks;
 	struct timeline_step *steps; /* owns; by process, thread and time; those that ended */
 	uint32_t nr_steps, room_steps;
-	uint32_t nr_processes, nr_open; /* open: steps whose end was not kept */
+	uint32_t nr_open; /* steps whose end was not kept */
 };
 
 /* Takes a launch; those that are no marks of steps are ignored. 0 or -ENOMEM. */
@@ -33,7 +33,7 @@ void timeline_steps_fini(struct timeline_steps *steps);
 uint32_t timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
 			     uint64_t *begin_ns, uint64_t *end_ns);
 
-/* Returns the longest step; the first one of a process counts only if it has no other. NULL: there is none.
+/* Returns the longest step; step 1 of a process counts only if it has no other. NULL: there is none.
  * *median_ns: of all that count, which are *nr. */
 const struct timeline_step *timeline_steps_slowest(const struct timeline_steps *steps,
 						   uint64_t *median_ns, uint32_t *nr);

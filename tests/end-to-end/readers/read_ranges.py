@@ -37,8 +37,8 @@ def main():
     print("steps", *[number for number, _ in steps])
     print("times", *[f"{number}:{time}" for number, time in steps])
     print("names", *sorted({item["name"].replace(" ", "_") for items in ranges.values() for item in items}))
-    if len(steps) > 2:  # the first one that was kept, and the last one, whose end is not its own
-        slowest = max(steps[1:], key=lambda step: step[1])[0]
+    if len(steps) > 2:
+        slowest = max((step for step in steps if step[0] > 1), key=lambda step: step[1])[0]
         print("slowest", slowest)
         first = min(item["start"] for item in slices)
         for item in [item for items in ranges.values() for item in items if item["name"] == f"step {slowest}"]:
