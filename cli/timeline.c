@@ -417,6 +417,19 @@ static int show_kernels(const struct timeline *timeline, struct timeline_source 
 		source);
 }
 
+/* The slowest step chooses its own time. The others of its number may begin before it, and end behind it. */
+static void cover_steps(const struct timeline_choice *choice, struct timeline_request *request)
+{
+	for (uint32_t i = 0; i < choice->nr_steps; i++) {
+		const struct timeline_step *step = &choice->steps[i];
+
+		if (step->begin_ns < request->from_ns)
+			request->from_ns = step->begin_ns;
+		if (step->end_ns > request->to_ns)
+			request->to_ns = step->end_ns;
+	}
+}
+
 /* Makes the time a profile, or the page of one. Returns the exit status. */
 static int make_part(const struct timeline *timeline, const char *store_path,
 		     struct timeline_source *source)
@@ -427,18 +440,28 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 
 	if (!error)
 		error = find_range(timeline, source, extent, &shown.request, &shown.choice);
-	if (error)
-		return explain(timeline, error, &shown.choice);
+	if (error) {
+		const int status = explain(timeline, error, &shown.choice);
+
+		timeline_choice_fini(&shown.choice);
+		return status;
+	}
+	cover_steps(&shown.choice, &shown.request);
 	const struct profile_slice slice = {.store_path = store_path,
 					    .source = source,
 					    .request = &shown.request,
-					    .by_launch = shown.choice.is_step,
+					    .steps = shown.choice.steps,
+					    .nr_steps = shown.choice.nr_steps,
 					    .may_be_empty = timeline->format == TIMELINE_HTML,
 					    .first_ns = extent->first_ns,
 					    .last_ns = extent->last_ns};
-	return timeline->format == TIMELINE_HTML
-		       ? timeline_make_page(&slice, timeline->path, timeline->output_path)
-		       : timeline_make_profile(&slice, timeline->output_path);
+	const int status =
+		timeline->format == TIMELINE_HTML
+			? timeline_make_page(&slice, timeline->path, timeline->output_path)
+			: timeline_make_profile(&slice, timeline->output_path);
+
+	timeline_choice_fini(&shown.choice);
+	return status;
 }
 
 static int show(const struct timeline *timeline, const char *store_path,
@@ -475,6 +498,7 @@ static int show(const struct timeline *timeline, const char *store_path,
 		status = explain(timeline, error, &shown.choice);
 	else
 		status = write_events(timeline, profile, clocks, &shown);
+	timeline_choice_fini(&shown.choice);
 	timeline_samples_fini(&shown.samples);
 	timeline_gauges_fini(&shown.gauges);
 	timeline_calls_fini(&shown.calls);

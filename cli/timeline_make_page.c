@@ -45,7 +45,7 @@ static int make_axis(void *context, const struct timeline_events *events)
 		.origin_ns = slice->first_ns,
 		.from_ns = request->from_ns > slice->first_ns ? request->from_ns : slice->first_ns,
 		.to_ns = request->to_ns < slice->last_ns ? request->to_ns : slice->last_ns,
-		.by_launch = slice->by_launch,
+		.by_launch = slice->nr_steps > 0,
 	};
 	struct nccl_waits nccl = {0};
 

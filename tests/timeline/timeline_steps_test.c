@@ -1,6 +1,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "timeline/trace/timeline_steps.h"
 
@@ -119,18 +120,29 @@ static void launches_and_ranges_are_no_steps(void **state)
 static void a_number_is_found_in_all_processes(void **state)
 {
 	struct timeline_steps *steps = *state;
-	uint64_t begin_ns, end_ns;
+	struct timeline_step *found;
+	uint32_t nr;
 
 	for (uint32_t process = 1; process <= 3; process++)
 		for (uint32_t number = 1; number <= 4; number++)
 			mark(steps, process, 7, 1000 * number + 10 * process, RECORD_MARK_STEP,
 			     number);
 	assert_int_equal(timeline_steps_finish(steps), 0);
-	assert_int_equal(timeline_steps_find(steps, 2, &begin_ns, &end_ns), 3);
-	assert_int_equal(begin_ns, 2010);
-	assert_int_equal(end_ns, 3030);
-	assert_int_equal(timeline_steps_find(steps, 4, &begin_ns, &end_ns), 0);
-	assert_int_equal(timeline_steps_find(steps, 0, &begin_ns, &end_ns), 0);
+	assert_int_equal(timeline_steps_find(steps, 2, &found, &nr), 0);
+	assert_int_equal(nr, 3);
+	for (uint32_t process = 1; process <= 3; process++) {
+		const struct timeline_step *step = timeline_steps_of(found, nr, process);
+
+		assert_non_null(step);
+		assert_int_equal(step->begin_ns, 2000 + 10 * process);
+		assert_int_equal(step->end_ns, 3000 + 10 * process);
+	}
+	assert_null(timeline_steps_of(found, nr, 4));
+	free(found);
+	assert_int_equal(timeline_steps_find(steps, 4, &found, &nr), 0);
+	assert_int_equal(nr, 0);
+	assert_null(timeline_steps_of(found, nr, 1));
+	free(found);
 }
 
 static void the_first_step_is_not_the_slowest(void **state)

@@ -216,7 +216,8 @@ static int fill(struct database *database, const struct profile_slice *slice,
 {
 	struct slice_fold fold = {.from_ns = slice->request->from_ns,
 				  .to_ns = slice->request->to_ns,
-				  .by_launch = slice->by_launch};
+				  .steps = slice->steps,
+				  .nr_steps = slice->nr_steps};
 	struct collection *collection = collection_create();
 	char words[WORDS_SIZE];
 	int error = collection ? 0 : -ENOMEM;
@@ -279,7 +280,7 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 	uint64_t reach_ns = PROFILE_SLICE_REACH_NS;
 
 	for (;; reach_ns *= REACH_FACTOR) {
-		if (slice->by_launch)
+		if (slice->nr_steps)
 			request.to_ns = slice->request->to_ns < UINT64_MAX - reach_ns
 						? slice->request->to_ns + reach_ns
 						: UINT64_MAX;
@@ -288,13 +289,13 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 						  ? slice->request->from_ns - reach_ns
 						  : 0;
 		int error = timeline_events_read(slice->source, &request, false, events);
-		const bool is_all = slice->by_launch ? request.to_ns > slice->last_ns
-						     : request.from_ns <= slice->first_ns;
+		const bool is_all = slice->nr_steps ? request.to_ns > slice->last_ns
+						    : request.from_ns <= slice->first_ns;
 
 		if (error || is_all)
 			return error;
-		int lacks = slice->by_launch ? lacks_work(slice, events)
-					     : lacks_launches(slice, events);
+		int lacks =
+			slice->nr_steps ? lacks_work(slice, events) : lacks_launches(slice, events);
 		if (lacks <= 0)
 			return lacks;
 		timeline_events_fini(events);

@@ -7,6 +7,7 @@
 #define PROFILE_SLICE_H
 
 #include "timeline/trace/timeline_events.h"
+#include "timeline/trace/timeline_steps.h"
 
 /* How far behind a launch its GPU work is looked for at first, and the other way round. */
 #define PROFILE_SLICE_REACH_NS 1000000000u
@@ -16,8 +17,10 @@ struct profile_slice {
 	struct timeline_source *source;
 	/* the time, on the source's common clock, and the ranks */
 	const struct timeline_request *request;
-	/* the time is that of launches, as a step's is: GPU work belongs to it if its launch does */
-	bool by_launch;
+	/* The part is a step: it has what each process has launched within its own (timeline_steps_of(), borrowed), and
+	 * the time has all of these. nr_steps 0: it is none. */
+	const struct timeline_step *steps;
+	uint32_t nr_steps;
 	bool may_be_empty;          /* a time without GPU work is a part without rows */
 	uint64_t first_ns, last_ns; /* of all events (timeline_source_extent()) */
 	/* Sees all events with a part in the time, and others; an error ends the writing. NULL: nobody does. */

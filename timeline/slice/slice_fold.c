@@ -21,11 +21,21 @@ static bool is_within(const struct slice_fold *fold, uint64_t time_ns)
 	return time_ns >= fold->from_ns && time_ns < fold->to_ns;
 }
 
+static bool is_launch_within(const struct slice_fold *fold, const struct timeline_launch *launch)
+{
+	if (!fold->nr_steps)
+		return is_within(fold, launch->time_ns);
+	const struct timeline_step *step =
+		timeline_steps_of(fold->steps, fold->nr_steps, launch->process_id);
+
+	return step && launch->time_ns >= step->begin_ns && launch->time_ns < step->end_ns;
+}
+
 static bool belongs(const struct slice_fold *fold, const struct timeline_work *work,
 		    const struct timeline_launch *launch)
 {
-	if (fold->by_launch)
-		return launch && is_within(fold, launch->time_ns);
+	if (fold->nr_steps)
+		return launch && is_launch_within(fold, launch);
 	return is_within(fold, work->start_ns);
 }
 
@@ -114,7 +124,7 @@ int slice_fold_add(struct slice_fold *fold, struct collection *collection,
 			error = add_work(fold, collection, events, work);
 	}
 	for (uint32_t i = 0; i < events->nr_launches && !error; i++)
-		if (is_within(fold, events->launches[i].time_ns))
+		if (is_launch_within(fold, &events->launches[i]))
 			count_launch(collection, &events->launches[i]);
 	return error;
 }

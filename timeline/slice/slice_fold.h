@@ -5,10 +5,14 @@
 
 #include "aggregator/profile/collection.h"
 #include "timeline/trace/timeline_events.h"
+#include "timeline/trace/timeline_steps.h"
 
 struct slice_fold {
 	uint64_t from_ns, to_ns;
-	bool by_launch; /* the time is that of launches: GPU work belongs to it if its launch does */
+	/* If there are any, GPU work belongs to the part if its launch is within its process's step (timeline_steps_of(),
+	 * borrowed). */
+	const struct timeline_step *steps;
+	uint32_t nr_steps;
 	uint64_t nr_work;       /* pieces of GPU work, and waits, that were folded */
 	uint64_t nr_launchless; /* those of them whose launch was not kept */
 };

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "timeline_gaps.h"
-#include "timeline_steps.h"
 
 #include "aggregator/profile/roster.h"
 
@@ -105,26 +105,33 @@ int timeline_choice_step(struct timeline_source *source, const struct timeline_r
 {
 	struct looker looker;
 
-	*choice = (struct timeline_choice){.is_step = true};
+	*choice = (struct timeline_choice){.is_step = true, .from_ns = UINT64_MAX};
 	int error = look(source, request, false, &looker);
-	if (!error) {
-		const uint32_t nr = timeline_steps_find(&looker.steps, number, &choice->from_ns,
-							&choice->to_ns);
+	if (!error)
+		error = timeline_steps_find(&looker.steps, number, &choice->steps,
+					    &choice->nr_steps);
+	for (uint32_t i = 0; i < choice->nr_steps; i++) {
+		const struct timeline_step *step = &choice->steps[i];
 
-		if (!nr)
-			error = say_no_step(&looker.steps, number, choice);
-		else
-			snprintf(choice->text, sizeof(choice->text),
-				 "step %" PRIu32 " of %" PRIu32 " process%s: %.3f ms", number, nr,
-				 nr == 1 ? "" : "es", ms(choice->from_ns, choice->to_ns));
+		if (step->begin_ns < choice->from_ns)
+			choice->from_ns = step->begin_ns;
+		if (step->end_ns > choice->to_ns)
+			choice->to_ns = step->end_ns;
 	}
+	if (!error && !choice->nr_steps)
+		error = say_no_step(&looker.steps, number, choice);
+	else if (!error)
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " of %" PRIu32 " process%s: %.3f ms", number,
+			 choice->nr_steps, choice->nr_steps == 1 ? "" : "es",
+			 ms(choice->from_ns, choice->to_ns));
 	fini(&looker);
 	return error;
 }
 
-static void choose_step(struct timeline_source *source, const struct timeline_steps *steps,
-			const struct timeline_step *step, uint64_t median_ns, uint32_t nr,
-			struct timeline_choice *choice)
+static int choose_step(struct timeline_source *source, const struct timeline_steps *steps,
+		       const struct timeline_step *step, uint64_t median_ns, uint32_t nr,
+		       struct timeline_choice *choice)
 {
 	char name[NAME_SIZE];
 
@@ -137,6 +144,7 @@ static void choose_step(struct timeline_source *source, const struct timeline_st
 		 ": %.3f ms, where the median is %.3f ms%s",
 		 step->number, name, nr, ms(step->begin_ns, step->end_ns), ms(0, median_ns),
 		 nr < steps->nr_steps ? "; the first step of each process does not count" : "");
+	return timeline_steps_find(steps, step->number, &choice->steps, &choice->nr_steps);
 }
 
 static void choose_around(uint64_t start_ns, uint64_t end_ns, struct timeline_choice *choice)
@@ -199,9 +207,16 @@ int timeline_choice_worst(struct timeline_source *source, const struct timeline_
 		error ? NULL : timeline_steps_slowest(&looker.steps, &median_ns, &nr);
 
 	if (slowest)
-		choose_step(source, &looker.steps, slowest, median_ns, nr, choice);
+		error = choose_step(source, &looker.steps, slowest, median_ns, nr, choice);
 	else if (!error)
 		error = choose_other(source, &looker, choice);
 	fini(&looker);
 	return error;
+}
+
+void timeline_choice_fini(struct timeline_choice *choice)
+{
+	free(choice->steps);
+	choice->steps = NULL;
+	choice->nr_steps = 0;
 }

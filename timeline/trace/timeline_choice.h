@@ -4,6 +4,7 @@
 #define TIMELINE_CHOICE_H
 
 #include "timeline_source.h"
+#include "timeline_steps.h"
 
 #define TIMELINE_CHOICE_TEXT 320u
 
@@ -12,13 +13,16 @@
 	"marks"
 
 struct timeline_choice {
-	uint64_t from_ns, to_ns;         /* on the common clock */
-	bool is_step;                    /* the time of host work: GPU work of it may end later */
+	uint64_t from_ns, to_ns; /* on the common clock */
+	bool is_step;            /* the time of host work: GPU work of it may end later */
+	struct timeline_step
+		*steps;    /* owns; of a step, the same step of each process that has it */
+	uint32_t nr_steps; /* of timeline_steps_find() */
 	char text[TIMELINE_CHOICE_TEXT]; /* which, and why */
 };
 
 /* Both take ranks from *request, and ignore its times. 0; -ENODATA: there is none, and text says why; errors of
- * timeline_source_read(). */
+ * timeline_source_read(). Call timeline_choice_fini() in any case. */
 int timeline_choice_step(struct timeline_source *source, const struct timeline_request *request,
 			 uint32_t number, struct timeline_choice *choice);
 
@@ -26,5 +30,6 @@ int timeline_choice_step(struct timeline_source *source, const struct timeline_r
  * with as much time before and behind it. */
 int timeline_choice_worst(struct timeline_source *source, const struct timeline_request *request,
 			  struct timeline_choice *choice);
+void timeline_choice_fini(struct timeline_choice *choice);
 
 #endif

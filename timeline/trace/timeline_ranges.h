@@ -1,5 +1,5 @@
 /* The ranges and steps that programs mark, as slices, from the marks of one process. Slices of one thread nest. A
- * range that is open at the first mark that was kept begins there, and one that no mark ends lasts until the last event.
+ * range that is open at the first mark that was kept begins there. One that no mark ends lasts until the last event.
  * Where marks are missing (mark_runs.h), open ranges end at the last mark before, and those that began there are left
  * out. Used by one thread. */
 #ifndef TIMELINE_RANGES_H

@@ -33,6 +33,13 @@ static int by_thread(const void *a, const void *b)
 	return order ? order : COMPARE(left->correlation_id, right->correlation_id);
 }
 
+static int by_process(const void *a, const void *b)
+{
+	const struct timeline_step *left = a, *right = b;
+
+	return COMPARE(left->process_id, right->process_id);
+}
+
 static int add_step(struct timeline_steps *steps, const struct timeline_launch *begin,
 		    uint64_t end_ns)
 {
@@ -80,24 +87,25 @@ void timeline_steps_fini(struct timeline_steps *steps)
 	*steps = (struct timeline_steps){0};
 }
 
-uint32_t timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
-			     uint64_t *begin_ns, uint64_t *end_ns)
+int timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
+			struct timeline_step **found, uint32_t *nr)
 {
-	uint32_t nr = 0;
+	*nr = 0;
+	*found = calloc(steps->nr_steps + 1ull, sizeof(**found));
+	if (!*found)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < steps->nr_steps; i++)
+		if (steps->steps[i].number == number)
+			(*found)[(*nr)++] = steps->steps[i];
+	return 0;
+}
 
-	*begin_ns = *end_ns = 0;
-	for (uint32_t i = 0; i < steps->nr_steps; i++) {
-		const struct timeline_step *step = &steps->steps[i];
+const struct timeline_step *timeline_steps_of(const struct timeline_step *steps, uint32_t nr,
+					      uint32_t process_id)
+{
+	const struct timeline_step wanted = {.process_id = process_id};
 
-		if (step->number != number)
-			continue;
-		if (!nr || step->begin_ns < *begin_ns)
-			*begin_ns = step->begin_ns;
-		if (step->end_ns > *end_ns)
-			*end_ns = step->end_ns;
-		nr++;
-	}
-	return nr;
+	return nr ? bsearch(&wanted, steps, nr, sizeof(*steps), by_process) : NULL;
 }
 
 static int by_time(const void *a, const void *b)

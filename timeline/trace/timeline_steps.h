@@ -29,9 +29,13 @@ int timeline_steps_finish(struct timeline_steps *steps);
 
 void timeline_steps_fini(struct timeline_steps *steps);
 
-/* Finds the time from the first begin to the last end of the steps of this number. Returns their number. */
-uint32_t timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
-			     uint64_t *begin_ns, uint64_t *end_ns);
+/* Finds the steps of this number, in order of their processes. The caller owns *found (free()). 0 or -ENOMEM. */
+int timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
+			struct timeline_step **found, uint32_t *nr);
+
+/* Returns the process's step, of those that were found; NULL: it has none. */
+const struct timeline_step *timeline_steps_of(const struct timeline_step *steps, uint32_t nr,
+					      uint32_t process_id);
 
 /* Returns the longest step; step 1 of a process counts only if it has no other. NULL: there is none.
  * *median_ns: of all that count, which are *nr. */

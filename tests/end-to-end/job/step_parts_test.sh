@@ -58,6 +58,15 @@ for rank in 0 1 2 3; do
 done
 same "ranks: all of NCCL is split" "$(column nccl_ns 1)" 0
 check "ranks: rank 1 waits" [ "$(column nccl_waits_ns '$at["rank"] == 1')" -gt 5000000 ]
+# kernels OPTION...: the number of kernels that each rank has in the profile of a step
+kernels() {
+	"$flamegrid" timeline "$scratch/ranks" "$@" -f profile -o "$scratch/part" >/dev/null 2>"$scratch/err" &&
+		"$flamegrid" report "$scratch/part" -f folded --by rank --weight count 2>/dev/null |
+		awk '/_Kernel]/ { split($0, at, ";"); n[at[1]] += $NF } END { for (rank in n) print rank, n[rank] }' | sort | tr '\n' ' '
+	rm -r "$scratch/part"
+}
+same "ranks: the profile of a step has what each rank launched in its own" "$(kernels --step 15)" "rank0 2 rank1 2 rank2 2 rank3 2 "
+same "ranks: so has the slowest" "$(kernels --around-worst)" "rank0 2 rank1 2 rank2 2 rank3 2 "
 check "two ranks" steps "$scratch/ranks" --ranks 1,3
 contains "two ranks: few steps" "$scratch/steps" "fewer than 64 steps: too few to tell whether they get slower"
 same "two ranks: rows" "$(awk '$1 ~ /^[0-9]+$/ && $2 == 29 { print $1 }' "$scratch/steps" | tr '\n' ' ')" "1 3 "
