@@ -34,6 +34,29 @@ static uint32_t take_shares(const struct report_ranks *ranks, double *shares, ui
 	return nr;
 }
 
+struct reading {
+	const char *text, *cure;
+};
+
+static const struct reading waiting = {
+	"ranks wait for other ranks",
+	"flamegrid report --straggler says for which rank the others wait"};
+static const struct reading moving = {
+	"communication is not hidden behind work",
+	"overlap communication with the backward pass (bucket sizes, gradient accumulation "
+	"without sync), or send less"};
+static const struct reading unknown = {
+	"whether they wait or move data is not known here",
+	"flamegrid report --ranks tells of a whole profile which ranks wait, where NCCL's calls "
+	"were recorded"};
+
+static const struct reading *read_split(uint64_t waits_ns, uint64_t moves_ns)
+{
+	if (!waits_ns && !moves_ns)
+		return &unknown;
+	return waits_ns > moves_ns ? &waiting : &moving;
+}
+
 int exposed_nccl_find(const struct findings_input *input, struct findings *findings)
 {
 	double *shares = calloc(input->ranks->nr_rows + 1ul, sizeof(*shares));
@@ -48,20 +71,17 @@ int exposed_nccl_find(const struct findings_input *input, struct findings *findi
 	if (share < EXPOSED_NCCL_SHARE)
 		return 0;
 	const uint64_t split_ns = waits_ns + moves_ns;
+	const struct reading *reading = read_split(waits_ns, moves_ns);
 	struct finding finding = {
 		.kind = "exposed_nccl",
 		.text = text_print("%.0f %% of the time only NCCL's kernels run: %s", 100 * share,
-				   waits_ns > moves_ns ? "ranks wait for other ranks"
-						       : "communication is not hidden behind work"),
+				   reading->text),
 		.evidence = split_ns ? text_print("the median of %u ranks; of NCCL's time %.0f %% "
 						  "waits for other ranks and %.0f %% moves data",
 						  nr, 100.0 * (double)waits_ns / (double)split_ns,
 						  100.0 * (double)moves_ns / (double)split_ns)
 				     : text_print("the median of %u ranks", nr),
-		.cure = waits_ns > moves_ns
-				? "flamegrid report --straggler says for which rank the others wait"
-				: "overlap communication with the backward pass (bucket sizes, "
-				  "gradient accumulation without sync), or send less",
+		.cure = reading->cure,
 		.share = share,
 		.threshold = EXPOSED_NCCL_SHARE,
 		.ns = sum_ns,

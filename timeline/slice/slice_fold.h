@@ -9,8 +9,8 @@
 
 struct slice_fold {
 	uint64_t from_ns, to_ns;
-	/* If there are any, GPU work belongs to the part if its launch is within its process's step (timeline_steps_of(),
-	 * borrowed). */
+	/* If there are any, GPU work belongs to the part if its launch is within its process's step
+	 * (timeline_steps_of(), borrowed). */
 	const struct timeline_step *steps;
 	uint32_t nr_steps;
 	uint64_t nr_work;       /* pieces of GPU work, and waits, that were folded */
