@@ -15,11 +15,11 @@
 #include "cli/base/profile_list.h"
 #include "report/names/clean_text.h"
 #include "report/writers/html/html_text.h"
+#include "timeline/log/event_place.h"
 
 #define NS_PER_S    UINT64_C(1000000000)
 #define FNV_OFFSET  UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME   UINT64_C(0x100000001b3)
-#define TIMELINE    ".timeline"
 #define BYTES_A_MIB (1024.0 * 1024.0)
 
 struct serve_list {
@@ -79,15 +79,6 @@ static bool has_mark(const char *store)
 	       lstat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
-static bool is_there(const char *store, const char *end)
-{
-	char path[PATH_MAX];
-	struct stat info;
-
-	return snprintf(path, sizeof(path), "%s%s", store, end) < (int)sizeof(path) &&
-	       stat(path, &info) == 0;
-}
-
 static int add(struct serve_list *list, const char *path, const char *store, uint64_t time_ns)
 {
 	int error = array_reserve(&list->profiles, &list->room, list->nr_profiles + 1ull,
@@ -101,7 +92,7 @@ static int add(struct serve_list *list, const char *path, const char *store, uin
 	snprintf(profile->path, sizeof(profile->path), "%s", path);
 	snprintf(profile->store, sizeof(profile->store), "%s", store);
 	profile->is_live = store_life_is_written(store);
-	profile->has_timeline = is_there(store, TIMELINE);
+	profile->has_timeline = event_place_has(store);
 	profile->is_commanded = profile->is_live && has_mark(store);
 	name(profile);
 	return 0;

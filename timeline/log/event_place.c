@@ -42,6 +42,37 @@ int event_place_find(const char *store_path, const uint8_t *id, char folder[stat
 	return event_place_beside(store_path, folder);
 }
 
+/* "profile.db.timeline", "profile.db.part-1.timeline" */
+static bool is_of(const char *name, const char *store_name)
+{
+	static const char part[] = EVENT_PLACE_PART, suffix[] = EVENT_FORMAT_FOLDER;
+	const size_t store = strlen(store_name), size = strlen(name);
+
+	if (size < store + strlen(suffix) || strncmp(name, store_name, store) != 0 ||
+	    strcmp(name + size - strlen(suffix), suffix) != 0)
+		return false;
+	return size == store + strlen(suffix) || strncmp(name + store, part, strlen(part)) == 0;
+}
+
+bool event_place_has(const char *store_path)
+{
+	const char *slash = strrchr(store_path, '/'), *name = slash ? slash + 1 : store_path;
+	char directory[PATH_MAX];
+	const struct dirent *entry;
+	bool is_there = false;
+
+	if (snprintf(directory, sizeof(directory), "%.*s.", (int)(name - store_path), store_path) >=
+	    (int)sizeof(directory))
+		return false;
+	DIR *files = opendir(directory);
+
+	while (files && !is_there && (entry = readdir(files)) != NULL)
+		is_there = is_of(entry->d_name, name);
+	if (files)
+		closedir(files);
+	return is_there;
+}
+
 int event_place_move(const char *from, const char *to)
 {
 	return rename(from, to) && errno != ENOENT ? -errno : 0;

@@ -5,6 +5,7 @@
 #define EVENT_PLACE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "event_format.h"
@@ -22,6 +23,10 @@ int event_place_by_id(const char *store_path, const uint8_t *id, char folder[sta
 /* Writes the path of the folder by id if that is there, else of the one beside the store. id NULL: it has none. 0
  * or -ENAMETOOLONG. */
 int event_place_find(const char *store_path, const uint8_t *id, char folder[static PATH_MAX]);
+
+/* Returns whether there is a folder of the profile with this first store, be it that of a further one. It does not look
+ * into stores for their ids. */
+bool event_place_has(const char *store_path);
 
 /* Gives the folder another name, under which there is none or an empty one. 0, also if there is no folder; or
  * -errno. */
