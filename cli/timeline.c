@@ -149,6 +149,7 @@ struct shown {
 	struct timeline_request request;
 	struct timeline_choice choice;
 	struct timeline_events events;
+	uint32_t nr_silent; /* timeline_source_silent() */
 	struct timeline_calls calls;
 	struct timeline_samples samples;
 	struct timeline_gauges gauges;
@@ -331,6 +332,7 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 	if (!error)
 		error = timeline_events_read(source, &shown->request, shown->choice.is_step,
 					     &shown->events);
+	shown->nr_silent = timeline_source_silent(source, &shown->request, &shown->events.counts);
 	if (!error)
 		error = read_gauges(store_path, source, shown);
 	if (!error)
@@ -362,7 +364,7 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	const struct timeline_events *events = &shown->events;
 
 	if (events->nr_launches == 0 && events->nr_work == 0) {
-		if (timeline_losses_say(&events->counts, events->nr_launchless))
+		if (timeline_losses_say(&events->counts, events->nr_launchless, 0))
 			return EXIT_LOSS;
 		log_error("no event of these ranks was kept in this time: the profile has events "
 			  "of %.3f s",
@@ -372,7 +374,9 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	if (write_file(timeline, profile, clocks, shown))
 		return EXIT_FAILED;
 	say_clocks(clocks);
-	return timeline_losses_say(&events->counts, events->nr_launchless) ? EXIT_LOSS : EXIT_OK;
+	return timeline_losses_say(&events->counts, events->nr_launchless, shown->nr_silent)
+		       ? EXIT_LOSS
+		       : EXIT_OK;
 }
 
 /* Returns the exit status. */

@@ -7,7 +7,8 @@
 
 #define NAMES_MAX 8u /* further ones are counted */
 
-bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless)
+bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
+			 uint32_t nr_silent)
 {
 	const struct event_sums *sums = &counts->log;
 
@@ -38,6 +39,9 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 		log_warning("%" PRIu64
 			    " blocks are compressed, and libzstd is missing (Debian: libzstd1)",
 			    sums->compressed);
+	if (nr_silent)
+		log_warning("%" PRIu32 " process%s no timeline", nr_silent,
+			    nr_silent == 1 ? " has" : "es have");
 	if (counts->unknown)
 		log_warning("%" PRIu64
 			    " events are of processes that the profile does not know (yet)",
@@ -48,7 +52,8 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 	if (counts->others)
 		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",
 			   counts->others);
-	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked;
+	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked ||
+	       nr_silent;
 }
 
 bool timeline_losses_say_missing(const struct profile *profile, bool is_written)

@@ -8,8 +8,10 @@
 #include "report/profile/profile.h"
 #include "timeline/trace/timeline_source.h"
 
-/* nr_launchless: pieces of GPU work whose launch is not there. Returns whether something was lost or damaged. */
-bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless);
+/* nr_launchless: pieces of GPU work whose launch is not there. nr_silent: timeline_losses_silent(). Returns whether
+ * something was lost or damaged. */
+bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
+			 uint32_t nr_silent);
 
 /* Names the nodes whose timelines are not beside the profile. is_written: they may still come. Returns whether there
  * are any. */

@@ -116,5 +116,6 @@ int timeline_make_page(const struct profile_slice *slice, const char *name, cons
 		return EXIT_FAILED;
 	log_notice("the page of %" PRIu64 " piece%s of GPU work", counts.nr_work,
 		   counts.nr_work == 1 ? "" : "s");
-	return timeline_losses_say(&counts.read, counts.nr_launchless) ? EXIT_LOSS : EXIT_OK;
+	return timeline_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS
+											 : EXIT_OK;
 }

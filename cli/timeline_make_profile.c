@@ -47,10 +47,6 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 		return result == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
 	log_notice("%" PRIu64 " piece%s of GPU work in %s", counts.nr_work,
 		   counts.nr_work == 1 ? "" : "s", path);
-	if (counts.nr_silent)
-		log_warning("the part lacks %" PRIu32 " process%s of which there is no timeline",
-			    counts.nr_silent, counts.nr_silent == 1 ? "" : "es");
-	return timeline_losses_say(&counts.read, counts.nr_launchless) || counts.nr_silent
-		       ? EXIT_LOSS
-		       : EXIT_OK;
+	return timeline_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS
+											 : EXIT_OK;
 }

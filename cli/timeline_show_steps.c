@@ -119,7 +119,10 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 		log_notice("%" PRIu32 " step%s left out: %s end was not kept", rows->nr_open,
 			   rows->nr_open == 1 ? " is" : "s are",
 			   rows->nr_open == 1 ? "its" : "their");
-	return timeline_losses_say(counts, 0) ? EXIT_LOSS : EXIT_OK;
+	return timeline_losses_say(counts, 0,
+				   timeline_source_silent(source, &show->request, counts))
+		       ? EXIT_LOSS
+		       : EXIT_OK;
 }
 
 static void say_none(const struct timeline_show_steps *show, const struct step_rows *rows)
@@ -150,7 +153,8 @@ int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_
 	if (error) {
 		explain(show, error);
 	} else if (!rows.nr_rows) {
-		timeline_losses_say(&counts, 0);
+		timeline_losses_say(&counts, 0,
+				    timeline_source_silent(source, &show->request, &counts));
 		say_none(show, &rows);
 		status = EXIT_NOTHING;
 	} else {

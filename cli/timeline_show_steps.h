@@ -2,8 +2,8 @@
 #ifndef TIMELINE_SHOW_STEPS_H
 #define TIMELINE_SHOW_STEPS_H
 
-#include "timeline/trace/timeline_source.h"
 #include "timeline/steps/steps_writer.h"
+#include "timeline/trace/timeline_source.h"
 
 struct timeline_show_steps {
 	const char *name;                     /* of the profile, for messages */

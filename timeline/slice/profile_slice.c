@@ -345,8 +345,8 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 		status = slice->see(slice->context, &events);
 	if (!status) {
 		counts->read = events.counts;
-		if (!events.counts.log.dropped_events)
-			counts->nr_silent = timeline_source_silent(slice->source, slice->request);
+		counts->nr_silent =
+			timeline_source_silent(slice->source, slice->request, &counts->read);
 		status = write_part(slice, path, output_path, &events, counts, error);
 		if (status)
 			unlink(path);

@@ -423,11 +423,12 @@ bool timeline_source_place_realtime(struct timeline_source *source, uint32_t pro
 }
 
 uint32_t timeline_source_silent(const struct timeline_source *source,
-				const struct timeline_request *request)
+				const struct timeline_request *request,
+				const struct timeline_counts *read)
 {
 	uint32_t nr = 0;
 
-	for (uint32_t id = 1; id <= source->nr_processes; id++) {
+	for (uint32_t id = 1; id <= source->nr_processes && !read->log.dropped_events; id++) {
 		const struct roster_process *process =
 			roster_process(source->profile->collection->roster, id);
 		const struct correlator_counts *counts =

@@ -84,9 +84,10 @@ bool timeline_source_place_realtime(struct timeline_source *source, uint32_t pro
 int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns);
 
 /* Returns the number of wanted processes that the profile has GPU records of, and the log has no event of, as far as
- * timeline_source_extent() and readings have seen. */
+ * timeline_source_extent() and readings have seen. It is 0 if older events were dropped, by what was read. */
 uint32_t timeline_source_silent(const struct timeline_source *source,
-				const struct timeline_request *request);
+				const struct timeline_request *request,
+				const struct timeline_counts *read);
 
 /* 0; -ENOENT: there is no log; -ENOMEM; other -errno; or what the sink returned. *counts is set anew. */
 int timeline_source_read(struct timeline_source *source, const struct timeline_request *request,

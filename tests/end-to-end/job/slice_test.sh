@@ -145,9 +145,14 @@ same_lines "long kernels: the same stack" "$scratch/have" "$scratch/want"
 "$flamegrid" merge "$scratch/plain" "$scratch/p" -o "$scratch/both" >/dev/null 2>"$scratch/err"
 slice lacking "$scratch/both"
 same "a process without a timeline: status" $? 3
-contains "a process without a timeline: said" "$scratch/err" "the part lacks 1 process of which there is no timeline"
+contains "a process without a timeline: said" "$scratch/err" "1 process has no timeline"
 "$flamegrid" report "$scratch/lacking" -o /dev/null 2>"$scratch/err"
 contains "a process without a timeline: the report" "$scratch/err" "1 process has no timeline"
+for output in "-f html" "-f chrome" --kernels; do
+	"$flamegrid" timeline "$scratch/both" $output -o "$scratch/other" 2>"$scratch/err"
+	same "a process without a timeline: $output: status" $? 3
+	contains "a process without a timeline: $output: said" "$scratch/err" "1 process has no timeline"
+done
 
 # ---- damage is told by the part, too
 log=$(ls "$scratch"/p/profile.db.timeline/* | head -n 1)
