@@ -74,6 +74,21 @@ static void name_process(struct timeline_source *source, uint32_t id, char name[
 		snprintf(name, NAME_SIZE, "process %" PRIu32, process->identity.pid);
 }
 
+/* "GPU2", by the host's order; "GPU?". */
+static void name_gpu(struct timeline_source *source, const struct timeline_gap *gap,
+		     char name[static NAME_SIZE])
+{
+	const struct roster *roster = timeline_source_profile(source)->collection->roster;
+	const struct roster_device *device =
+		roster_device(roster, roster_process_device(roster_process(roster, gap->process_id),
+							    gap->device_id));
+
+	if (device && device->index >= 0)
+		snprintf(name, NAME_SIZE, "GPU%" PRId32, device->index);
+	else
+		snprintf(name, NAME_SIZE, "GPU?");
+}
+
 static double ms(uint64_t from_ns, uint64_t to_ns)
 {
 	return (double)(to_ns - from_ns) / 1e6;
@@ -161,19 +176,20 @@ static int choose_other(struct timeline_source *source, struct looker *looker,
 {
 	const struct timeline_work *wait = &looker->wait;
 	struct timeline_gap gap;
-	char name[NAME_SIZE], other[128] = "";
+	char name[NAME_SIZE], gpu[NAME_SIZE], other[128] = "";
 	const bool has_gap = timeline_gaps_largest(looker->gaps, &gap);
 
 	if (has_gap &&
 	    (!wait->kind || ms(gap.start_ns, gap.end_ns) >= ms(wait->start_ns, wait->end_ns))) {
 		name_process(source, gap.process_id, name);
+		name_gpu(source, &gap, gpu);
 		if (wait->kind)
 			snprintf(other, sizeof(other), "; the longest wait of a host takes %.3f ms",
 				 ms(wait->start_ns, wait->end_ns));
 		snprintf(choice->text, sizeof(choice->text),
 			 "no step is marked, so this is the largest gap of a GPU: %.3f ms without "
-			 "work before %s went on with device %" PRIu32 "%s",
-			 ms(gap.start_ns, gap.end_ns), name, gap.device_id, other);
+			 "work before %s went on with %s%s",
+			 ms(gap.start_ns, gap.end_ns), name, gpu, other);
 		choose_around(gap.start_ns, gap.end_ns, choice);
 		return 0;
 	}
