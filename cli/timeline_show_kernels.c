@@ -63,9 +63,12 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 		const struct kernel_times *times)
 {
 	const struct profile *profile = timeline_source_profile(source);
+	/* As in `report`: whole C++ names fit no terminal. */
+	const enum demangle_mode demangle =
+		show->format == STEPS_TABLE ? DEMANGLE_SIMPLE : DEMANGLE_FULL;
 	struct shown shown = {
 		.view = {.profile = profile,
-			 .names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON),
+			 .names = report_names_create(profile, demangle, REPORT_LINES_ON),
 			 .times = times,
 			 .first_ns = show->first_ns},
 		.format = show->format};
