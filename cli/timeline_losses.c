@@ -44,7 +44,8 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 			    nr_silent == 1 ? " has" : "es have");
 	if (counts->unknown)
 		log_warning("%" PRIu64
-			    " events are of processes that the profile does not know (yet)",
+			    " events name what the profile, which is being written, does not know "
+			    "yet: they are left out",
 			    counts->unknown);
 	if (counts->unclocked)
 		log_warning("%" PRIu64 " events are left out: their clock was never compared",

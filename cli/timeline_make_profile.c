@@ -43,8 +43,10 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 		result = profile_slice_write(slice, store, &counts, &error);
 	snprintf(path, sizeof(path), "%s", output.path);
 	result = output_files_finish(&output, result, error);
+	if (result == -ENODATA)
+		return timeline_losses_say(&counts.read, 0) ? EXIT_LOSS : EXIT_NOTHING;
 	if (result < 0)
-		return result == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
+		return EXIT_FAILED;
 	log_notice("%" PRIu64 " piece%s of GPU work in %s", counts.nr_work,
 		   counts.nr_work == 1 ? "" : "s", path);
 	return timeline_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS

@@ -326,6 +326,48 @@ static void each_stack_of_a_kernel_has_its_times(void **state)
 	}
 }
 
+/* A process, a stack, a capture stack and a name. */
+static void add_unknown(struct fixture *f)
+{
+	struct event_log_options options = {.keeps = true};
+	struct event_log *log;
+
+	memcpy(options.profile, f->profile.timeline_id, sizeof(options.profile));
+	assert_int_equal(event_log_open(f->store, &options, &log), 0);
+	struct event_packer *packer = event_log_packer(log);
+	event_packer_begin(packer, 1, 0, true);
+	add_pair(packer, 1, FIRST_NS, 4711, FIRST_NS, 4711);
+	event_packer_record(packer, &(struct gpu_record){.start_ns = FIRST_NS,
+							 .end_ns = FIRST_NS + 1,
+							 .name_id = f->names[3],
+							 .capture_stack_id = 1});
+	event_packer_begin(packer, 3, 0, true);
+	add_pair(packer, 1, FIRST_NS, 0, FIRST_NS, f->names[3]);
+	event_log_write(log, 1);
+	event_log_close(log);
+}
+
+static void events_that_name_what_the_store_lacks_are_damaged_but_while_it_is_written(void **state)
+{
+	struct fixture *f = *state;
+	struct kernel_times times;
+
+	add_unknown(f);
+	for (uint32_t written = 0; written <= 1; written++) {
+		uint64_t count = 0;
+
+		f->profile.written = written;
+		assert_int_equal(kernel_times_read(f->source, &TIMELINE_REQUEST_ALL, true, &times),
+				 0);
+		for (uint32_t i = 0; i < times.nr_times; i++)
+			count += times.times[i].count;
+		assert_int_equal(count, PIECES);
+		assert_int_equal(times.counts.log.damaged, written ? 0 : 5);
+		assert_int_equal(times.counts.unknown, written ? 5 : 0);
+		kernel_times_fini(&times);
+	}
+}
+
 static void without_a_log_there_is_an_error(void **state)
 {
 	struct fixture *f = *state;
@@ -344,9 +386,13 @@ static void without_a_log_there_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(each_name_has_its_times_in_each_slice), TEST(halves_are_those_of_the_time),
-		TEST(what_gets_slower_or_faster_is_told),    TEST(a_time_and_ranks_restrict_it),
-		TEST(each_stack_of_a_kernel_has_its_times),  TEST(without_a_log_there_is_an_error),
+		TEST(each_name_has_its_times_in_each_slice),
+		TEST(halves_are_those_of_the_time),
+		TEST(what_gets_slower_or_faster_is_told),
+		TEST(a_time_and_ranks_restrict_it),
+		TEST(each_stack_of_a_kernel_has_its_times),
+		TEST(without_a_log_there_is_an_error),
+		TEST(events_that_name_what_the_store_lacks_are_damaged_but_while_it_is_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,17 @@ static void add_process(struct fixture *f, struct event_packer *packer, uint32_t
 	mark(packer, now_ns + 10, RECORD_MARK_STEP_END, 0);
 }
 
+/* The store has stacks with the ids from 1 to nr. */
+static void add_stacks(struct catalog *catalog, uint32_t nr)
+{
+	uint32_t frame, node;
+
+	for (uint32_t i = 1; i <= nr; i++) {
+		assert_int_equal(catalog_add_frame(catalog, 0, i, 1, &frame), 0);
+		assert_int_equal(catalog_add_node(catalog, 0, frame, &node), 0);
+	}
+}
+
 static int set_up(void **state)
 {
 	static const uint8_t id[EVENT_FORMAT_ID] = "a test's profile";
@@ -95,6 +106,7 @@ static int set_up(void **state)
 	assert_int_equal(roster_add_host(roster, &(struct roster_host){0}, &host), 0);
 	assert_int_equal(catalog_add_string(f->profile.collection->catalog, "gemm", 4, &f->name),
 			 0);
+	add_stacks(f->profile.collection->catalog, LAUNCHES);
 	assert_int_equal(event_log_open(f->store, &options, &log), 0);
 	for (uint32_t i = 1; i <= PROCESSES; i++) {
 		const struct roster_identity identity = {.host = host, .pid = i};

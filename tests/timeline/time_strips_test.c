@@ -153,6 +153,17 @@ static void add_devices(struct fixture *f, uint32_t host)
 	roster_process(roster, 2)->rank = 5;
 }
 
+/* The store has stacks with the ids from 1 to nr. */
+static void add_stacks(struct catalog *catalog, uint32_t nr)
+{
+	uint32_t frame, node;
+
+	for (uint32_t i = 1; i <= nr; i++) {
+		assert_int_equal(catalog_add_frame(catalog, 0, i, 1, &frame), 0);
+		assert_int_equal(catalog_add_node(catalog, 0, frame, &node), 0);
+	}
+}
+
 static int set_up(void **state)
 {
 	static const uint8_t id[EVENT_FORMAT_ID] = "a test's profile";
@@ -175,6 +186,7 @@ static int set_up(void **state)
 	assert_int_equal(catalog_add_string(catalog, "node01", 6, &node), 0);
 	assert_int_equal(catalog_add_string(catalog, "gemm", 4, &f->gemm), 0);
 	assert_int_equal(catalog_add_string(catalog, "ncclDevKernel_AllReduce", 23, &f->nccl), 0);
+	add_stacks(catalog, 5 + PIECES);
 	assert_int_equal(roster_add_host(roster, &(struct roster_host){.node = node}, &host), 0);
 	assert_int_equal(event_log_open(f->store, &options, &log), 0);
 	for (uint32_t i = 1; i <= 2; i++) {

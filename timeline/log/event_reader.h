@@ -17,7 +17,8 @@ struct event_sums {
 		foreign; /* files that are no regular files, or of another profile: they are left out */
 	uint64_t nameless;          /* files of version 1, which do not say whose they are */
 	uint64_t launches, records; /* that were read; without take(): that heads of blocks name */
-	uint64_t damaged;           /* parts of files: a head, a block, or what lies between two */
+	/* parts of files: a head, a block, or what lies between two; by callers also single events */
+	uint64_t damaged;
 	uint64_t dropped_files, dropped_events; /* because they were too old, or the log was full */
 	uint64_t lost_events;                   /* that could not be written */
 	uint64_t compressed; /* blocks that cannot be read, because there is no libzstd */

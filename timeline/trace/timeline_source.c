@@ -25,7 +25,7 @@ struct timeline_source {
 	bool *have_events;         /* owns; as processes */
 	bool *are_local;           /* owns; [host - 1]: it has the kernel of the common clock */
 	bool *are_same; /* owns; as are_local: and no comparison says that its clock is another */
-	uint32_t nr_processes, nr_hosts;
+	uint32_t nr_processes, nr_hosts, nr_stacks, nr_names;
 	uint32_t placed_host; /* whose time was placed last; 0: none */
 	struct clock_map_stretch placed;
 	/* of the present reading */
@@ -133,6 +133,20 @@ static bool is_wanted(const struct timeline_request *request, uint32_t process_i
 		request->ranks[process->rank]);
 }
 
+static bool knows_stack(const struct timeline_source *source, uint32_t stack_id)
+{
+	return stack_id <= source->nr_stacks;
+}
+
+/* The store has what an event names before the log has the event. So the store comes to know it while it is written. */
+static void count_unknown(struct timeline_source *source, uint64_t nr)
+{
+	if (source->profile->written)
+		source->counts->unknown += nr;
+	else
+		source->counts->log.damaged += nr;
+}
+
 static int take_launches(struct timeline_source *source, const struct message_events *from,
 			 uint32_t host)
 {
@@ -154,7 +168,9 @@ static int take_launches(struct timeline_source *source, const struct message_ev
 
 		if (launch->flags & RECORD_LAUNCH_FAILED)
 			continue;
-		if (!place(source, host, &placed.time_ns))
+		if (!knows_stack(source, launch->stack_id))
+			count_unknown(source, 1);
+		else if (!place(source, host, &placed.time_ns))
 			source->counts->unclocked++;
 		else if (placed.time_ns >= request->from_ns && placed.time_ns < request->to_ns)
 			error = source->sink->launch(source->sink->context, &placed);
@@ -191,6 +207,11 @@ static int take_work(struct timeline_source *source, const struct message_events
 			source->counts->others++;
 			continue;
 		}
+		if (record->name_id > source->nr_names ||
+		    !knows_stack(source, record->capture_stack_id)) {
+			count_unknown(source, 1);
+			continue;
+		}
 		if (!from->clock_valid || !place(source, host, &placed.start_ns)) {
 			source->counts->unclocked++;
 			continue;
@@ -209,7 +230,7 @@ static int take(void *context, const struct message_events *from)
 		roster_process(source->profile->collection->roster, from->process_id);
 
 	if (!process) {
-		source->counts->unknown += (uint64_t)from->nr_launches + from->nr_gpu;
+		count_unknown(source, (uint64_t)from->nr_launches + from->nr_gpu);
 		return 0;
 	}
 	source->have_events[from->process_id - 1] = true;
@@ -361,6 +382,7 @@ struct timeline_source *timeline_source_create(const char *store_path,
 					       const struct clock_map *map)
 {
 	const struct roster_size size = roster_size(profile->collection->roster);
+	const struct catalog_size names = catalog_size(profile->collection->catalog);
 	struct timeline_source *source = calloc(1, sizeof(*source));
 
 	if (!source)
@@ -371,6 +393,8 @@ struct timeline_source *timeline_source_create(const char *store_path,
 		.map = map,
 		.nr_processes = size.processes,
 		.nr_hosts = size.hosts,
+		.nr_stacks = names.nodes,
+		.nr_names = names.strings,
 		.processes = calloc(size.processes + 1ull, sizeof(*source->processes)),
 		.have_events = calloc(size.processes + 1ull, sizeof(*source->have_events)),
 		.are_local = calloc(size.hosts + 1ull, sizeof(*source->are_local)),

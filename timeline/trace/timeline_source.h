@@ -47,7 +47,8 @@ struct timeline_request {
 
 struct timeline_counts { /* of what was read */
 	struct event_sums log;
-	uint64_t unknown;   /* events of processes that the profile does not know */
+	/* events that name what the profile, which is being written, does not know yet; those of others are damaged */
+	uint64_t unknown;
 	uint64_t unclocked; /* events whose clock, or host's clock, was never compared */
 	uint64_t others;    /* records that are neither GPU work nor waits */
 };
