@@ -44,7 +44,7 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 	snprintf(path, sizeof(path), "%s", output.path);
 	result = output_files_finish(&output, result, error);
 	if (result == -ENODATA)
-		return timeline_losses_say(&counts.read, 0) ? EXIT_LOSS : EXIT_NOTHING;
+		return timeline_losses_say(&counts.read, 0, 0) ? EXIT_LOSS : EXIT_NOTHING;
 	if (result < 0)
 		return EXIT_FAILED;
 	log_notice("%" PRIu64 " piece%s of GPU work in %s", counts.nr_work,
