@@ -120,27 +120,36 @@ static __attribute__((noinline)) uint64_t hash_content(uint64_t data, uint64_t s
 	return hash ^ hash_blocks(data, end);
 }
 
-/* CPython hashes texts itself, by all of their bytes, when they become keys. */
-static uint64_t hash_string(const struct python_layout *layout, uint64_t string)
+static uint64_t hash_text(const struct python_layout *layout, uint64_t string)
 {
-	uint64_t state = python_load(string + PYTHON_STRING_STATE) & UINT32_MAX;
+	uint64_t state = python_load(string + PYTHON_STRING_STATE) & PYTHON_STRING_SHAPE;
 	uint64_t length = python_load(string + PYTHON_OBJECT_SIZE);
-	uint64_t known = python_load(string + PYTHON_STRING_HASH);
 
-	if (known != UINT64_MAX || !(state & PYTHON_STRING_COMPACT))
-		return known ^ state << 32 ^ length;
+	if (!(state & PYTHON_STRING_COMPACT))
+		return state << 32 ^ length;
 	return hash_content(string + (state & PYTHON_STRING_ASCII ? layout->string_ascii
 								  : layout->string_other),
 			    length * PYTHON_STRING_KIND(state)) ^
 	       state << 32;
 }
 
+/* CPython hashes texts itself, by all of their bytes, when they become keys. Any text may become one at any time, so
+ * its hash is taken only of those that are interned, as names are from the begin of their code: a code has one identity
+ * all the time. */
+static uint64_t hash_name(const struct python_layout *layout, uint64_t string)
+{
+	if (!(python_load(string + PYTHON_STRING_STATE) & PYTHON_STRING_INTERNED))
+		return hash_text(layout, string);
+	return python_load(string + PYTHON_STRING_HASH) ^
+	       python_load(string + PYTHON_OBJECT_SIZE) * PYTHON_MIX_A;
+}
+
 /* The three do not wait for each other. */
 uint64_t python_code_content(const struct python_layout *layout, uint64_t name, uint64_t file,
 			     uint64_t lines)
 {
-	return python_mix(hash_string(layout, name) ^ PYTHON_MIX_C,
-			  hash_string(layout, file) ^ PYTHON_MIX_D) ^
+	return python_mix(hash_name(layout, name) ^ PYTHON_MIX_C,
+			  hash_text(layout, file) ^ PYTHON_MIX_D) ^
 	       hash_content(lines + PYTHON_BYTES_DATA, python_load(lines + PYTHON_OBJECT_SIZE));
 }
 

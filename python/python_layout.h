@@ -38,8 +38,10 @@ enum python_line_format {
 #define PYTHON_STRING_HEAD     40u /* bytes up to the state, and it: data begins behind them */
 #define PYTHON_BYTES_DATA      32u
 #define PYTHON_STRING_KIND(s)  ((s) >> 2 & 7u) /* bytes of a code point */
+#define PYTHON_STRING_INTERNED 3u
 #define PYTHON_STRING_COMPACT  (1u << 5)
 #define PYTHON_STRING_ASCII    (1u << 6)
+#define PYTHON_STRING_SHAPE    (7u << 2 | PYTHON_STRING_COMPACT | PYTHON_STRING_ASCII)
 #define PYTHON_OWNER_GENERATOR 1u
 
 struct python_layout {

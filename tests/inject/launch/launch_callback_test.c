@@ -247,7 +247,8 @@ static void without_python_no_time_is_that_of_python_frames(void **state)
 	launch_meter_init(1);
 	on_a_thread(fixture, launch_two_blocks);
 	launch_meter_init(LAUNCH_METER_PERIOD);
-	assert_int_equal(count(fixture, LEDGER_METER_PYTHON), 2 * LAUNCH_METER_PERIOD);
+	/* A call that was interrupted is in no part. */
+	assert_in_range(count(fixture, LEDGER_METER_PYTHON), 1, 2 * LAUNCH_METER_PERIOD);
 	assert_int_equal(
 		test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_METER_PYTHON).ns, 0);
 }
