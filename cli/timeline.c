@@ -168,21 +168,23 @@ static void say_result(const struct timeline *timeline, const struct shown *show
 	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work +
 				   shown->calls.nr_calls + counts->ranges + counts->idle +
 				   counts->loads;
-	char ranges[64] = "", calls[64] = "";
+	char ranges[64] = "", calls[64] = "", bytes[64] = "";
 
 	if (counts->ranges)
 		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " %s", counts->ranges,
 			 counts->ranges == 1 ? "range or step" : "ranges and steps");
+	if (nr_events && size > 0) /* a pipe tells none */
+		snprintf(bytes, sizeof(bytes), "; %.1f bytes an event",
+			 (double)size / (double)nr_events);
 	if (shown->calls.nr_calls)
 		snprintf(calls, sizeof(calls), ", %" PRIu32 " call%s of NCCL",
 			 shown->calls.nr_calls, shown->calls.nr_calls == 1 ? "" : "s");
 	log_notice("%" PRIu32 " launch%s and %" PRIu32 " piece%s of GPU work of %" PRIu32
-		   " process%s, %" PRIu32 " flow%s%s%s; %.1f bytes an event in %s",
+		   " process%s, %" PRIu32 " flow%s%s%s%s in %s",
 		   events->nr_launches, events->nr_launches == 1 ? "" : "es", events->nr_work,
 		   events->nr_work == 1 ? "" : "s", events->nr_ranks,
 		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
-		   events->nr_flows == 1 ? "" : "s", ranges, calls,
-		   nr_events && size > 0 ? (double)size / (double)nr_events : 0.0,
+		   events->nr_flows == 1 ? "" : "s", ranges, calls, bytes,
 		   name_of(timeline->output_path));
 	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64
 		   " blocks were read",

@@ -23,7 +23,8 @@ struct entry {
 	int fd, error_fd;         /* the page or a part of it, and what the child said; -1: none */
 	uint64_t size;
 	uint64_t changed_ns, asked_ns, begun_ns, made_ns;
-	bool is_made, has_failed, is_nothing; /* is_nothing: has_failed, too */
+	bool is_made;
+	enum page_state failure; /* once it is made; PAGE_READY: none */
 };
 
 struct page_cache {
@@ -78,6 +79,22 @@ void page_cache_destroy(struct page_cache *cache)
 	free(cache);
 }
 
+/* EXIT_LOSS: without what was damaged. */
+static enum page_state failure_of(const struct entry *entry, int status)
+{
+	switch (WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED) {
+	case EXIT_OK:
+	case EXIT_LOSS:
+		return entry->size ? PAGE_READY : PAGE_FAILED;
+	case EXIT_NOTHING:
+		return PAGE_NOTHING;
+	case EXIT_USAGE:
+		return PAGE_REFUSED;
+	default:
+		return PAGE_FAILED;
+	}
+}
+
 /* Looks after the child of an entry. */
 static void poll_child(struct entry *entry)
 {
@@ -90,10 +107,7 @@ static void poll_child(struct entry *entry)
 	entry->is_made = true;
 	entry->made_ns = clock_now_ns();
 	entry->size = fstat(entry->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
-	/* EXIT_LOSS: without what was damaged. */
-	entry->is_nothing = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOTHING;
-	entry->has_failed = !entry->size || !WIFEXITED(status) ||
-			    (WEXITSTATUS(status) != EXIT_OK && WEXITSTATUS(status) != EXIT_LOSS);
+	entry->failure = failure_of(entry, status);
 }
 
 /* The place of a key, or a free one, or the one that nobody has asked for longest. NULL: children make all pages. */
@@ -181,7 +195,8 @@ static void begin(const struct page_cache *cache, const struct page_wanted *want
 	close_file(&entry->fd);
 	close_file(&entry->error_fd);
 	entry->size = 0;
-	entry->is_made = entry->has_failed = entry->is_nothing = false;
+	entry->is_made = false;
+	entry->failure = PAGE_READY;
 	entry->changed_ns = wanted->changed_ns;
 	entry->begun_ns = entry->made_ns = clock_now_ns();
 	entry->fd = open_file();
@@ -191,7 +206,8 @@ static void begin(const struct page_cache *cache, const struct page_wanted *want
 	if (!error)
 		return;
 	entry->child = 0;
-	entry->is_made = entry->has_failed = true;
+	entry->is_made = true;
+	entry->failure = PAGE_FAILED;
 	if (entry->error_fd >= 0)
 		dprintf(entry->error_fd, "%s\n", strerror(-error));
 }
@@ -216,7 +232,7 @@ static bool is_fresh(const struct entry *entry, const struct page_wanted *wanted
 	if (!entry->is_made)
 		return false;
 	return (!wanted->is_live && entry->changed_ns == wanted->changed_ns &&
-		!entry->has_failed) ||
+		entry->failure == PAGE_READY) ||
 	       clock_now_ns() - entry->made_ns < PAGE_CACHE_FRESH_NS + 4 * took_ns;
 }
 
@@ -232,10 +248,10 @@ static char *read_error(const struct entry *entry)
 static enum page_state give(struct page_cache *cache, const struct entry *entry, struct page *page)
 {
 	make_room(cache, entry);
-	page->fd = entry->has_failed ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
+	page->fd = entry->failure ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
 	if (page->fd < 0) {
 		page->error = read_error(entry);
-		return entry->is_nothing ? PAGE_NOTHING : PAGE_FAILED;
+		return entry->failure ? entry->failure : PAGE_FAILED;
 	}
 	page->size = entry->size;
 	return PAGE_READY;

@@ -31,12 +31,13 @@ enum page_state {
 	PAGE_MAKING, /* ask again */
 	PAGE_FAILED,
 	PAGE_NOTHING, /* what was asked for is not in the profile */
+	PAGE_REFUSED, /* nobody can be asked for it: a time that ends before it begins */
 };
 
 struct page {
 	int fd; /* to read from its begin; the caller owns it */
 	uint64_t size;
-	char *error; /* of the last two, what the command said; the caller owns it (free()); NULL: no memory */
+	char *error; /* of the last three, what the command said; the caller owns it (free()); NULL: no memory */
 };
 
 /* 0; -errno: *cache is NULL. */

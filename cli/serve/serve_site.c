@@ -223,7 +223,8 @@ static int give_page(enum page_state state, struct page *page, const char *type,
 		return answer_text(answer, 202, "text/html; charset=utf-8", waiting_page);
 	case PAGE_FAILED:
 	case PAGE_NOTHING:
-		answer->status = state == PAGE_NOTHING ? 404 : 500;
+	case PAGE_REFUSED:
+		answer->status = state == PAGE_NOTHING ? 404 : state == PAGE_REFUSED ? 400 : 500;
 		answer->type = "text/plain; charset=utf-8";
 		answer->body = page->error;
 		answer->size = page->error ? strlen(page->error) : 0;

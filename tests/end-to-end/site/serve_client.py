@@ -88,6 +88,9 @@ tell("a timeline of a time without events", (status, b"no event of these ranks w
 tell("values that are none", [ask(links["kept"] + f"timeline?{query}", cookie)[0] for query in
                               ("from=--output", "from=1s;id", "ranks=" + "1" * 200, "step=%2e%2e%2f")], [400] * 4)
 
+tell("values that contradict one another", [made(links["kept"] + f"timeline?{query}")[0] for query in
+                                            ("from=5s&to=1s", "step=0", "step=5&around-worst=1")], [400] * 3)
+
 # ---- pages of ranges
 part = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "-f", "html", "--from=1000ns", "--to=900000ns"], capture_output=True, check=True).stdout
 status, headers, body = made(links["kept"] + "?from=1000&to=900000")
