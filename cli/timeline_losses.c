@@ -18,9 +18,8 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 			   "or before what was kept, or was not seen",
 			   nr_launchless);
 	if (sums->foreign)
-		log_notice("%" PRIu64
-			   " files beside the timeline's are of another profile, copies, or "
-			   "no regular files: they are left out",
+		log_notice("%" PRIu64 " files beside the timeline's are of another profile, or no "
+			   "regular files: they are left out",
 			   sums->foreign);
 	if (sums->nameless)
 		log_notice("%" PRIu64 " files were written by an older version, and do not say of "

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "zstd_library.h"
 
 #include "base/array.h"
-#include "base/hash_index.h"
 #include "proto/batch/batch_decode.h"
 
 #define WINDOW_BYTES 65536u /* in which the head of the next block is looked for */
@@ -25,15 +23,11 @@ struct reader {
 	struct event_asks asks;
 	struct event_sums *sums;
 	int fd;
-	uint32_t number;          /* in the file's name */
 	uint64_t size;            /* of the file */
 	uint64_t lost;            /* that the file's last head names */
 	uint8_t *stored, *plain;  /* owns; of one block */
 	struct event_span *spans; /* owns; of one block */
 	uint32_t room_stored, room_plain, room_spans;
-	uint64_t *known; /* owns; checksums of the data of all blocks so far */
-	uint32_t nr_known, room_known;
-	struct hash_index known_at;      /* index + 1 */
 	struct batch_decoder *decoder;   /* owns */
 	const struct zstd_library *zstd; /* NULL: there is none */
 	void *decompressor;              /* owns */
@@ -154,44 +148,13 @@ static int take_frames(struct reader *reader, const uint8_t *bytes, size_t left)
 	return 0;
 }
 
-static bool is_known(const void *context, uint32_t id, const void *key)
-{
-	const struct reader *reader = context;
-
-	return reader->known[id - 1] == *(const uint64_t *)key;
-}
-
-/* 0; -EEXIST: the block has come before, since no two have the same events; -ENOMEM. */
-static int note_block(struct reader *reader, const struct event_block_head *head)
-{
-	const uint64_t key = head->data_checksum;
-	const uint32_t hash = hash_index_hash_word(key);
-
-	if (!head->plain_bytes) /* it tells of losses alone */
-		return 0;
-	if (hash_index_find(&reader->known_at, hash, is_known, reader, &key))
-		return -EEXIST;
-	if (array_reserve(&reader->known, &reader->room_known, reader->nr_known + 1ull,
-			  sizeof(*reader->known)) ||
-	    hash_index_insert(&reader->known_at, hash, reader->nr_known + 1))
-		return -ENOMEM;
-	reader->known[reader->nr_known++] = key;
-	return 0;
-}
-
 /* at: where the block's spans are. */
 static int take_block(struct reader *reader, struct event_block_head *head, uint64_t at)
 {
 	const struct event_asks *asks = &reader->asks;
 	const uint64_t spans_bytes = head->nr_spans * sizeof(*reader->spans);
-	int error = note_block(reader, head);
+	int error = asks->wants ? read_spans(reader, head, at) : 0;
 
-	if (error == -EEXIST) {
-		reader->sums->damaged++;
-		return 0;
-	}
-	if (!error && asks->wants)
-		error = read_spans(reader, head, at);
 	at += spans_bytes;
 	reader->lost = head->lost_events;
 	reader->sums->blocks++;
@@ -283,8 +246,6 @@ static enum begin read_begin(struct reader *reader, struct event_file_head *head
 	    memcmp(old.magic, EVENT_FORMAT_MAGIC, sizeof(old.magic)) != 0)
 		return BEGIN_DAMAGED;
 	if (old.version == 1 && old.checksum == EVENT_FORMAT_CHECKSUM(&old)) {
-		if (old.number != reader->number)
-			return BEGIN_FOREIGN;
 		*head = (struct event_file_head){.dropped_files = old.dropped_files,
 						 .dropped_events = old.dropped_events};
 		*first = sizeof(old);
@@ -295,10 +256,8 @@ static enum begin read_begin(struct reader *reader, struct event_file_head *head
 	    head->checksum != EVENT_FORMAT_CHECKSUM(head))
 		return BEGIN_DAMAGED;
 	*first = sizeof(*head);
-	return profile && memcmp(head->profile, profile, EVENT_FORMAT_ID) == 0 &&
-			       head->number == reader->number
-		       ? BEGIN_OURS
-		       : BEGIN_FOREIGN;
+	return profile && memcmp(head->profile, profile, EVENT_FORMAT_ID) == 0 ? BEGIN_OURS
+									       : BEGIN_FOREIGN;
 }
 
 /* Reads an open file. */
@@ -335,11 +294,6 @@ static int read_file(struct reader *reader, int directory, const char *name, boo
 
 	*begins = false;
 	reader->lost = 0;
-	reader->number = event_reader_number(name);
-	if (!reader->number) {
-		reader->sums->foreign++;
-		return 0;
-	}
 	reader->fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (reader->fd < 0) {
 		error = -errno;
@@ -368,8 +322,6 @@ static void fini(struct reader *reader)
 	free(reader->stored);
 	free(reader->plain);
 	free(reader->spans);
-	free(reader->known);
-	hash_index_fini(&reader->known_at);
 }
 
 /* 0 or -ENOMEM. Call fini() in either case. */
@@ -391,20 +343,14 @@ static int init(struct reader *reader, const struct event_asks *asks, struct eve
 	return reader->decoder ? 0 : -ENOMEM;
 }
 
-void event_reader_name(uint32_t number, char name[static EVENT_READER_NAME])
-{
-	snprintf(name, EVENT_READER_NAME, "%08" PRIu32 EVENT_FORMAT_SUFFIX, number);
-}
-
 uint32_t event_reader_number(const char *name)
 {
-	const unsigned long number = *name >= '0' && *name <= '9' ? strtoul(name, NULL, 10) : 0;
-	char known[EVENT_READER_NAME];
+	char *end;
+	unsigned long number = *name >= '0' && *name <= '9' ? strtoul(name, &end, 10) : 0;
 
-	if (number == 0 || number >= UINT32_MAX)
-		return 0;
-	event_reader_name((uint32_t)number, known);
-	return strcmp(name, known) == 0 ? (uint32_t)number : 0;
+	return number > 0 && number < UINT32_MAX && strcmp(end, EVENT_FORMAT_SUFFIX) == 0
+		       ? (uint32_t)number
+		       : 0;
 }
 
 int event_reader_file(int directory, const char *name, const struct event_asks *asks,
@@ -421,9 +367,7 @@ int event_reader_file(int directory, const char *name, const struct event_asks *
 
 static int is_file(const struct dirent *entry)
 {
-	const size_t suffix = strlen(EVENT_FORMAT_SUFFIX), size = strlen(entry->d_name);
-
-	return size > suffix && !strcmp(entry->d_name + size - suffix, EVENT_FORMAT_SUFFIX);
+	return event_reader_number(entry->d_name) != 0;
 }
 
 static int by_number(const struct dirent **a, const struct dirent **b)

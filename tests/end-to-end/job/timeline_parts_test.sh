@@ -192,7 +192,7 @@ echo note >"$folder/note"
 cp "$scratch/windows/profile.db.timeline/00000001.events" "$folder/00000004.events"
 show training 0
 same "others: all steps, and nothing else" "$(line steps) $(line work | wc -w)" "$(seq -s ' ' 2 23) 24"
-contains "others: said" "$scratch/err" "3 files beside the timeline's are of another profile, copies, or no regular files"
+contains "others: said" "$scratch/err" "3 files beside the timeline's are of another profile, or no regular files"
 rm -r "$folder/00000001.events"
 show training 4
 contains "others alone" "$scratch/err" "no event of these ranks"
