@@ -6,7 +6,7 @@
 #include "timeline_source.h"
 #include "timeline_steps.h"
 
-#define TIMELINE_CHOICE_TEXT 320u
+#define TIMELINE_CHOICE_TEXT 512u
 
 #define TIMELINE_CHOICE_NO_STEPS                                                                   \
 	"no step was kept: programs mark steps by flamegrid_step(), and --timeline notes the "     \
