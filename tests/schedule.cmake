@@ -11,6 +11,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_graph_callback_test
   inject_graph_nodes_test
   inject_launch_callback_test
+  inject_launch_cost_test
   inject_kernel_context_test
   inject_kernel_sampler_contexts_test
   inject_cubin_copies_test
