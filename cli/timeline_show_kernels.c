@@ -3,59 +3,41 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/output_file.h"
-#include "cli/base/pager.h"
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
+#include "cli/timeline_output.h"
 
 struct shown {
 	struct kernels_view view;
 	enum steps_format format;
-	struct text_form form;
 };
 
-static int write_shown(void *context, FILE *out)
+static int write_shown(const void *context, const struct text_form *form, FILE *out)
 {
 	const struct shown *shown = context;
 
-	return kernels_writer_write(out, &shown->view, shown->format, &shown->form);
+	return kernels_writer_write(out, &shown->view, shown->format, form);
 }
 
-/* 0 or -errno. */
-static int write_output(const struct timeline_show_kernels *show, struct shown *shown)
-{
-	struct output_file file;
-	struct terminal terminal;
-
-	if (show->output_path) {
-		int error = output_file_open(&file, show->output_path, OUTPUT_FILE_FOLLOWS, 0666);
-
-		return error ? error : output_file_close(&file, write_shown(shown, file.stream));
-	}
-	terminal_read(&terminal, STDOUT_FILENO);
-	if (!terminal.is_terminal || show->format != STEPS_TABLE)
-		return write_shown(shown, stdout);
-	shown->form = (struct text_form){terminal.columns, terminal.has_colours};
-	return pager_show_text(&terminal, write_shown, shown);
-}
-
-/* 0 or -errno. */
+/* Returns the exit status. */
 static int find_and_write(const struct timeline_show_kernels *show, struct shown *shown)
 {
 	struct kernel_places places = {0};
-	int error = shown->view.names ? 0 : -ENOMEM;
+	int status = EXIT_FAILED, error = shown->view.names ? 0 : -ENOMEM;
 
 	if (!error && show->by_stack)
 		error = kernel_places_init(&places, shown->view.times, shown->view.profile,
 					   shown->view.names);
 	shown->view.places = &places;
-	if (!error)
-		error = write_output(show, shown);
+	if (error)
+		log_error("%s: %s", show->name, strerror(-error));
+	else
+		status = timeline_output_write(show->output_path, show->format == STEPS_TABLE,
+					       write_shown, shown);
 	kernel_places_fini(&places);
-	return error;
+	return status;
 }
 
 /* Returns the exit status. */
@@ -72,14 +54,11 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 			 .times = times,
 			 .first_ns = show->first_ns},
 		.format = show->format};
-	const int error = find_and_write(show, &shown);
+	const int status = find_and_write(show, &shown);
 
 	report_names_destroy(shown.view.names);
-	if (error) {
-		log_error("%s: %s", show->output_path ? show->output_path : "standard output",
-			  strerror(-error));
-		return EXIT_FAILED;
-	}
+	if (status != EXIT_OK)
+		return status;
 	if (times->nr_left_out)
 		log_warning("%" PRIu64
 			    " pieces of GPU work are left out: there are too many names or stacks",

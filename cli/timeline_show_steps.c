@@ -4,45 +4,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/output_file.h"
-#include "cli/base/pager.h"
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
+#include "cli/timeline_output.h"
 #include "timeline/steps/step_reader.h"
 #include "timeline/trace/timeline_choice.h"
 
 struct shown {
 	struct steps_view view;
 	enum steps_format format;
-	struct text_form form;
 };
 
-static int write_shown(void *context, FILE *out)
+static int write_shown(const void *context, const struct text_form *form, FILE *out)
 {
 	const struct shown *shown = context;
 
-	return steps_writer_write(out, &shown->view, shown->format, &shown->form);
-}
-
-/* 0 or -errno. */
-static int write_output(const struct timeline_show_steps *show, struct shown *shown)
-{
-	struct output_file file;
-	struct terminal terminal;
-
-	if (show->output_path) {
-		int error = output_file_open(&file, show->output_path, OUTPUT_FILE_FOLLOWS, 0666);
-
-		return error ? error : output_file_close(&file, write_shown(shown, file.stream));
-	}
-	terminal_read(&terminal, STDOUT_FILENO);
-	if (!terminal.is_terminal || show->format != STEPS_TABLE)
-		return write_shown(shown, stdout);
-	shown->form = (struct text_form){terminal.columns, terminal.has_colours};
-	return pager_show_text(&terminal, write_shown, shown);
+	return steps_writer_write(out, &shown->view, shown->format, form);
 }
 
 /* Waits that cannot be read are not told from moves, which is said. 0 or -ENOMEM. */
@@ -63,18 +42,6 @@ static int explain(const struct timeline_show_steps *show, int error)
 		log_error("%s: a microsecond has more events than there is room for", show->name);
 	else
 		log_error("%s: %s", show->name, strerror(-error));
-	return EXIT_FAILED;
-}
-
-/* Returns the exit status. */
-static int save(const struct timeline_show_steps *show, struct shown *shown)
-{
-	const int error = write_output(show, shown);
-
-	if (!error)
-		return EXIT_OK;
-	log_error("%s: %s", show->output_path ? show->output_path : "standard output",
-		  strerror(-error));
 	return EXIT_FAILED;
 }
 
@@ -108,7 +75,8 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 	if (error)
 		status = explain(show, error);
 	else
-		status = save(show, &shown);
+		status = timeline_output_write(show->output_path, show->format == STEPS_TABLE,
+					       write_shown, &shown);
 	report_names_destroy(shown.view.names);
 	step_places_fini(&places);
 	step_findings_fini(&findings);
