@@ -32,8 +32,7 @@ void callback_dispatch_init(const struct callback_dispatch_parts *parts);
 void callback_dispatch_set_window(uint16_t window);
 
 /* Notes a mark of the program in the calling thread (proto/record.h), if marks are recorded and a window is open.
- * number: as in launch_callback_mark(). Any
- * of the application's threads, outside of CUPTI. */
+ * number: as in launch_callback_mark(). Any of the application's threads, outside of CUPTI. */
 void callback_dispatch_mark(enum record_mark mark, uint32_t number);
 
 /* For cuptiSubscribe(): a cupti_callback_fn. */

@@ -61,8 +61,8 @@ static inline uint64_t python_turn(uint64_t word, unsigned bits)
 #define PYTHON_MIX_C 0xa0761d6478bd642fu
 #define PYTHON_MIX_D 0xe7037ed1a0b428dbu
 
-#define PYTHON_CODE_BYTES_MAX                                                                      \
-	4096u /* of a name, a file's name or a table of lines that tell codes apart */
+/* Of a name, a file's name or a table of lines that tell codes apart. */
+#define PYTHON_CODE_BYTES_MAX 4096u
 
 /* Hashes the texts of the two names and the bytes of the table of lines: all of them up to PYTHON_CODE_BYTES_MAX, of
  * longer ones the first and the last halves of so many, and the length. */

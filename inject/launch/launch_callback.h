@@ -36,8 +36,8 @@ void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
 			  const struct cupti_callback_data *data);
 
 /* Notes a mark of the program, with the thread's open ranges. number: of a step that begins; else 0. A step's end
- * gets the number of the thread's last one. A mark without room is lost;
- * the numbers of steps then have a gap, and the next mark has the ranges. */
+ * gets the number of the thread's last one. A mark without room is lost; the numbers of steps then have a gap, and the
+ * next mark has the ranges. */
 void launch_callback_mark(const struct launch_callback *launch, enum record_mark mark,
 			  uint32_t number);
 

@@ -1,7 +1,7 @@
-/* The door to NVML (libnvidia-ml.so.1, which comes with NVIDIA's driver). Only nvml_library.c, and nvml_gpm.c for
- * its part, know its interface. The
- * library is opened at run time, and each of its functions may be missing. Any thread, but one at a time. On an H100
- * NVML takes 13 ms to start, and 10 ms for each GPU. If a GPU hangs, a call may never return. */
+/* The door to NVML (libnvidia-ml.so.1, which comes with NVIDIA's driver). Only nvml_library.c, and nvml_gpm.c for its
+ * part, know its interface. The library is opened at run time, and each of its functions may be missing. Any thread,
+ * but one at a time. On an H100 NVML takes 13 ms to start, and 10 ms for each GPU. If a GPU hangs, a call may never
+ * return. */
 #ifndef NVML_LIBRARY_H
 #define NVML_LIBRARY_H
 

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RANDOM_SIZE                                                                                \
-	17u /* a dot and sixteen digits, behind the name of a file that is being written */
+/* A dot and sixteen digits, behind the name of a file that is being written. */
+#define RANDOM_SIZE 17u
 
 int cache_directory_make(const char *path)
 {

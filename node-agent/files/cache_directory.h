@@ -1,7 +1,7 @@
 /* A directory of files that can be made anew: symbols, unwind tables. It is this user's alone, each file is written
  * whole or not at all, and the files that were not used for the longest go first. A writer that is killed leaves a file
- * of another name, which the next listing deletes. The callers check what is in a file.
- * Any thread calls. Several threads and processes may use one directory at once. */
+ * of another name, which the next listing deletes. The callers check what is in a file. Any thread calls. Several
+ * threads and processes may use one directory at once. */
 #ifndef CACHE_DIRECTORY_H
 #define CACHE_DIRECTORY_H
 
@@ -37,7 +37,7 @@ int cache_directory_write(int directory, const char *name, const struct cache_pa
 			  uint32_t nr_parts);
 
 #define CACHE_DIRECTORY_NAME_SIZE                                                                  \
-	160u /* of a file's name with its end; files with longer names are not ours */
+	160u /* of a name with its end; files with longer ones are not ours */
 #define CACHE_DIRECTORY_LIST_MAX 65536u /* files of a list; others are not looked at */
 
 struct cache_file {
