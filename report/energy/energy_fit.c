@@ -7,8 +7,10 @@
 #define IDLE_SHARE   0.01 /* less work than that is none */
 #define BUSY_RANGE   0.1  /* the shares of work have to differ by so much for a straight line */
 #define PULL         1e-3 /* towards the power of all work, of a class's own weight */
-#define LEAST_PIVOT  1e-9 /* less of a class is left by rounding alone */
-#define SWEEPS       400u
+#define PULL_ALL                                                                                   \
+	1e-5 /* the same, of the weight of all: else work of hardly any time gets what others miss */
+#define LEAST_PIVOT 1e-9 /* less of a class is left by rounding alone */
+#define SWEEPS      400u
 
 /* The normal equations of all intervals with work: each weighs as much as its time. */
 struct equations {
@@ -125,19 +127,21 @@ static void make_equations(const struct energy_interval *intervals, uint32_t nr,
 static void solve(const struct equations *equations, struct energy_fit *fit)
 {
 	const double common = fit->work_mw;
-	double mw[ENERGY_FIT_CLASSES], moved = 1;
+	double mw[ENERGY_FIT_CLASSES], moved = 1, all = 0;
 
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
 		mw[i] = common;
+		all += equations->of[i][i];
+	}
 	for (uint32_t sweep = 0; sweep < SWEEPS && moved > 0.01; sweep++) {
 		moved = 0;
 		for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
-			const double own = equations->of[i][i];
-			double rest = equations->above[i] + PULL * own * common;
+			const double own = equations->of[i][i], pull = PULL * own + PULL_ALL * all;
+			double rest = equations->above[i] + pull * common;
 
 			for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++)
 				rest -= j == i ? 0 : equations->of[i][j] * mw[j];
-			const double next = own > 0 ? fmax(rest / (own * (1 + PULL)), 0) : common;
+			const double next = own > 0 ? fmax(rest / (own + pull), 0) : common;
 
 			moved = fmax(moved, fabs(next - mw[i]));
 			mw[i] = next;

@@ -171,6 +171,23 @@ static void noise_does_not_tell_kernels_of_one_mix_apart(void **state)
 	assert_true(fit.residual < 0.02);
 }
 
+/* A hundred-thousandth of the time, where each second's reading is 1 % off. */
+static void work_of_hardly_any_time_gets_the_power_of_all_work(void **state)
+{
+	(void)state;
+	add(0, 0, 70000, 0, 0);
+	for (uint32_t i = 0; i < 60; i++) {
+		struct energy_interval *interval = &intervals[nr];
+
+		add(1000, 0, 70000, 500000, 0);
+		interval->mj = i % 2 ? interval->mj + 5700 : interval->mj - 5700;
+		interval->class_ns[3] = i % 2 ? 20000 : 0;
+	}
+	energy_fit_make(intervals, nr, &fit);
+	assert_in_range(fit.class_mw[1], 495000, 505000);
+	assert_in_range(fit.class_mw[3], 400000, 600000);
+}
+
 static void random_mixes_tell_each_class(void **state)
 {
 	uint32_t truth[ENERGY_FIT_CLASSES];
@@ -208,6 +225,7 @@ int main(void)
 		TEST(errors_are_those_of_a_mean),
 		TEST(what_is_apart_is_one_minus_r_squared),
 		TEST(noise_does_not_tell_kernels_of_one_mix_apart),
+		TEST(work_of_hardly_any_time_gets_the_power_of_all_work),
 		TEST(random_mixes_tell_each_class),
 	};
 
