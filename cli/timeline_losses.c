@@ -7,6 +7,28 @@
 
 #define NAMES_MAX 8u /* further ones are counted */
 
+static void say_misnamed(const struct event_sums *sums)
+{
+	char name[EVENT_READER_NAME];
+
+	event_reader_name(sums->misnamed_number, name);
+	log_notice("%" PRIu64 " file%s of the timeline %s another number inside than in the name, "
+		   "as copies have: left out, for instance %s",
+		   sums->misnamed, sums->misnamed == 1 ? "" : "s",
+		   sums->misnamed == 1 ? "has" : "have", name);
+}
+
+/* Single events that are damaged are of no file that is known. */
+static void say_damaged(const struct event_sums *sums)
+{
+	char name[EVENT_READER_NAME] = "";
+
+	if (sums->damaged_number)
+		event_reader_name(sums->damaged_number, name);
+	log_warning("%" PRIu64 " damaged parts of the timeline's files were left out%s%s",
+		    sums->damaged, *name ? ", for instance of " : "", name);
+}
+
 bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
 			 uint32_t nr_silent)
 {
@@ -21,6 +43,8 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 		log_notice("%" PRIu64 " files beside the timeline's are of another profile, or no "
 			   "regular files: they are left out",
 			   sums->foreign);
+	if (sums->misnamed)
+		say_misnamed(sums);
 	if (sums->nameless)
 		log_notice("%" PRIu64 " files were written by an older version, and do not say of "
 			   "which profile they are",
@@ -33,8 +57,7 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 		log_warning("%" PRIu64 " events are missing: the disk did not take them",
 			    sums->lost_events);
 	if (sums->damaged)
-		log_warning("%" PRIu64 " damaged parts of the timeline's files were left out",
-			    sums->damaged);
+		say_damaged(sums);
 	if (sums->compressed)
 		log_warning("%" PRIu64
 			    " blocks are compressed, and libzstd is missing (Debian: libzstd1)",

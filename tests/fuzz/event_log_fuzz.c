@@ -1,6 +1,5 @@
 /* A file of an event log, as it is and with the checksums mended, which nobody finds by chance. */
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,6 +9,9 @@
 #include "fuzz_file.h"
 #include "timeline/log/event_format.h"
 #include "timeline/log/event_reader.h"
+
+#define NUMBER 1u
+#define NAME   "00000001" EVENT_FORMAT_SUFFIX
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,26 +36,23 @@ static bool wants(void *context, const struct event_block_head *head,
 
 static void read_file(const uint8_t *bytes, size_t size)
 {
-	char folder[4096], name[4096];
-	const char *path = fuzz_file_write(bytes, size);
 	struct event_sums sums = {0}, heads = {0};
 	uint64_t sum = 0;
 	bool begins;
 
-	strncpy(folder, path, sizeof(folder) - 1);
-	folder[sizeof(folder) - 1] = '\0';
-	memcpy(name, folder, sizeof(name));
-	int directory = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fuzz_file_write_named(NAME, bytes, size);
+	int directory = open(fuzz_file_directory(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const uint8_t profile[EVENT_FORMAT_ID] = {0};
 	struct event_asks asks = {
 		.take = take, .wants = wants, .context = &sum, .profile = profile};
-	if (directory < 0 || event_reader_file(directory, basename(name), &asks, &sums, &begins) ||
+	if (directory < 0 || event_reader_file(directory, NAME, &asks, &sums, &begins) ||
 	    sums.files + sums.foreign != 1)
 		abort();
 	asks = (struct event_asks){.profile = profile};
-	if (event_reader_file(directory, basename(name), &asks, &heads, &begins))
+	if (event_reader_file(directory, NAME, &asks, &heads, &begins))
 		abort();
 	close(directory);
+	fuzz_file_remove_named(NAME);
 }
 
 /* The first block begins behind the file's head; the others follow. */
@@ -68,6 +67,7 @@ static void mend(uint8_t *bytes, size_t size)
 	memcpy(&file, bytes, sizeof(file));
 	memcpy(file.magic, EVENT_FORMAT_MAGIC, sizeof(file.magic));
 	file.version = EVENT_FORMAT_VERSION;
+	file.number = NUMBER;
 	memset(file.profile, 0, sizeof(file.profile));
 	file.checksum = EVENT_FORMAT_CHECKSUM(&file);
 	memcpy(bytes, &file, sizeof(file));

@@ -361,6 +361,71 @@ static void what_is_none_of_the_log_is_left_out_and_counted(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+static void copy_file(const struct fixture *fixture, const char *name)
+{
+	char command[300];
+
+	snprintf(command, sizeof(command), "cd %s.timeline && cp 00000001.events %s",
+		 fixture->store, name);
+	assert_int_equal(system(command), 0);
+}
+
+/* Under other numbers, and under other names of the same number. */
+static void copies_of_a_file_are_left_out_and_counted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	write_log(fixture);
+	copy_file(fixture, "00000002.events");
+	copy_file(fixture, "1.events");
+	copy_file(fixture, "0000000001.events");
+	read_log(fixture);
+	assert_int_equal(fixture->count, 10);
+	assert_int_equal(fixture->sums.files, 1);
+	assert_int_equal(fixture->sums.foreign, 2);
+	assert_int_equal(fixture->sums.misnamed, 1);
+	assert_int_equal(fixture->sums.misnamed_number, 2);
+	assert_int_equal(fixture->sums.damaged, 0);
+	/* A writer that goes on takes no copy's name. */
+	event_log_close(fixture->log);
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	write_log(fixture);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 20);
+	assert_int_equal(fixture->sums.files, 2);
+	assert_int_equal(fixture->sums.foreign, 2);
+	assert_int_equal(fixture->sums.misnamed, 1);
+}
+
+/* It would take long to read it all. Two blocks lie before and behind the hole. */
+static void a_hole_of_any_size_is_damage_and_is_not_read(void **state)
+{
+	struct fixture *fixture = *state;
+	char command[300];
+
+	open_log(fixture, &(struct event_log_options){.keeps = true});
+	add(fixture, 10);
+	write_log(fixture);
+	snprintf(command, sizeof(command),
+		 "cd %s.timeline && tail -c +%zu 00000001.events >block && "
+		 "truncate -s 1T 00000001.events && cat block >>00000001.events && rm block",
+		 fixture->store, sizeof(struct event_file_head) + 1);
+	assert_int_equal(system(command), 0);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 20);
+	assert_int_equal(fixture->sums.damaged, 1);
+	assert_int_equal(fixture->sums.damaged_number, 1);
+	snprintf(command, sizeof(command), "truncate -s +500G %s.timeline/00000001.events",
+		 fixture->store);
+	assert_int_equal(system(command), 0);
+	read_log(fixture);
+	assert_int_equal(fixture->count, 20);
+	assert_int_equal(fixture->sums.damaged, 2);
+}
+
 /* Its files have no id and no spans. */
 static void files_of_the_first_version_are_read(void **state)
 {
@@ -491,6 +556,10 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(losses_at_the_end_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_none_of_the_log_is_left_out_and_counted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(copies_of_a_file_are_left_out_and_counted, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_hole_of_any_size_is_damage_and_is_not_read,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(files_of_the_first_version_are_read, set_up,
 						tear_down),

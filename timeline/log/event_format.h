@@ -1,7 +1,8 @@
-/* The files of an event log, in a folder beside the store: NUMBER.events, the oldest with the lowest number. A file is
- * a head and blocks. A block is a head, its spans, and its bytes. These bytes, once decompressed, are EVENTS frames
- * (wire.md), each behind its size of 32 bits. Their ids are the store's, and may be above WIRE_ID_MAX. Everything is
- * little-endian. Each part has a checksum, so that damage to one leaves the others. Plain data. */
+/* The files of an event log, in a folder beside the store: NUMBER.events, with eight digits at least, the oldest with
+ * the lowest number. A file is a head, which has the same number, and blocks, without holes between them. A block is a
+ * head, its spans, and its bytes. These bytes, once decompressed, are EVENTS frames (wire.md), each behind its size of
+ * 32 bits. Their ids are the store's, and may be above WIRE_ID_MAX. Everything is little-endian. Each part has a
+ * checksum, so that damage to one leaves the others. Plain data. */
 #ifndef EVENT_FORMAT_H
 #define EVENT_FORMAT_H
 

@@ -20,7 +20,6 @@
 #define PARTS     16u /* files of a full log */
 #define PARTS_NS  8u  /* files of the time that is kept */
 #define BYTES_MIN (64u << 10)
-#define NAME_SIZE 32u
 
 struct file {
 	uint32_t number;
@@ -168,11 +167,6 @@ void event_log_dropped_before(struct event_log *log, uint64_t files, uint64_t ev
 
 /* ---- files */
 
-static void name_of(uint32_t number, char name[static NAME_SIZE])
-{
-	snprintf(name, NAME_SIZE, "%08u" EVENT_FORMAT_SUFFIX, number);
-}
-
 static uint64_t bytes_of_file(const struct event_log *log)
 {
 	uint64_t bytes = log->options.bytes_max / PARTS;
@@ -182,9 +176,9 @@ static uint64_t bytes_of_file(const struct event_log *log)
 
 static void drop_oldest(struct event_log *log)
 {
-	char name[NAME_SIZE];
+	char name[EVENT_READER_NAME];
 
-	name_of(log->files[0].number, name);
+	event_reader_name(log->files[0].number, name);
 	unlinkat(log->directory, name, 0);
 	log->dropped_files++;
 	log->dropped_events += log->files[0].events;
@@ -204,7 +198,7 @@ static int begin_file(struct event_log *log, uint64_t now_ns)
 			    .bytes = sizeof(struct event_file_head),
 			    .began_ns = now_ns,
 			    .written_ns = now_ns};
-	char name[NAME_SIZE];
+	char name[EVENT_READER_NAME];
 
 	if (log->fd >= 0)
 		close(log->fd);
@@ -222,7 +216,7 @@ static int begin_file(struct event_log *log, uint64_t now_ns)
 				       .dropped_events = log->dropped_events};
 	memcpy(head.profile, log->options.profile, sizeof(head.profile));
 	head.checksum = EVENT_FORMAT_CHECKSUM(&head);
-	name_of(file.number, name);
+	event_reader_name(file.number, name);
 	log->fd = openat(log->directory, name,
 			 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_APPEND, 0600);
 	if (log->fd < 0) {

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,14 @@
 #include "base/array.h"
 #include "proto/batch/batch_decode.h"
 
-#define WINDOW_BYTES 65536u /* in which the head of the next block is looked for */
+#define WINDOW_BYTES 65536u      /* in which the head of the next block is looked for */
+#define SEARCH_BYTES (64u << 20) /* of damage: what lies behind is left out, too */
 
 struct reader {
 	struct event_asks asks;
 	struct event_sums *sums;
 	int fd;
+	uint32_t number;          /* in the file's name */
 	uint64_t size;            /* of the file */
 	uint64_t lost;            /* that the file's last head names */
 	uint8_t *stored, *plain;  /* owns; of one block */
@@ -192,13 +195,26 @@ static bool is_magic(const uint8_t *bytes)
 	return magic == EVENT_FORMAT_BLOCK || magic == EVENT_FORMAT_BLOCK_1;
 }
 
+/* Returns where bytes were written, from here on; the file's size: nowhere. A writer leaves no holes, so they are
+ * damage, and may be far larger than any disk. */
+static uint64_t skip_hole(const struct reader *reader, uint64_t at)
+{
+	const off_t data = lseek(reader->fd, (off_t)at, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? reader->size : at; /* there is none; or nobody knows */
+	return (uint64_t)data;
+}
+
 /* Returns where the next sound head of a block is, from here on; the file's size: there is none. */
 static uint64_t find_block(const struct reader *reader, uint64_t at)
 {
 	struct event_block_head head = {0};
 	uint8_t window[WINDOW_BYTES];
+	uint64_t searched = 0;
 
-	while (at < reader->size) {
+	while (at < reader->size && searched < SEARCH_BYTES) {
+		at = skip_hole(reader, at);
 		ssize_t got = pread(reader->fd, window, sizeof(window), (off_t)at);
 
 		for (ssize_t i = 0; i + (ssize_t)sizeof(struct event_block_head_1) <= got; i++)
@@ -207,6 +223,7 @@ static uint64_t find_block(const struct reader *reader, uint64_t at)
 		if (got < (ssize_t)sizeof(window))
 			break;
 		at += (uint64_t)got - sizeof(head) + 1;
+		searched += (uint64_t)got;
 	}
 	return reader->size;
 }
@@ -234,7 +251,7 @@ static int read_blocks(struct reader *reader, uint64_t at)
 	return status;
 }
 
-enum begin { BEGIN_DAMAGED, BEGIN_OURS, BEGIN_FOREIGN };
+enum begin { BEGIN_DAMAGED, BEGIN_OURS, BEGIN_FOREIGN, BEGIN_MISNAMED };
 
 /* Reads a file's head of either version. *first: where the first block is. */
 static enum begin read_begin(struct reader *reader, struct event_file_head *head, uint64_t *first)
@@ -246,6 +263,8 @@ static enum begin read_begin(struct reader *reader, struct event_file_head *head
 	    memcmp(old.magic, EVENT_FORMAT_MAGIC, sizeof(old.magic)) != 0)
 		return BEGIN_DAMAGED;
 	if (old.version == 1 && old.checksum == EVENT_FORMAT_CHECKSUM(&old)) {
+		if (old.number != reader->number)
+			return BEGIN_MISNAMED;
 		*head = (struct event_file_head){.dropped_files = old.dropped_files,
 						 .dropped_events = old.dropped_events};
 		*first = sizeof(old);
@@ -256,8 +275,9 @@ static enum begin read_begin(struct reader *reader, struct event_file_head *head
 	    head->checksum != EVENT_FORMAT_CHECKSUM(head))
 		return BEGIN_DAMAGED;
 	*first = sizeof(*head);
-	return profile && memcmp(head->profile, profile, EVENT_FORMAT_ID) == 0 ? BEGIN_OURS
-									       : BEGIN_FOREIGN;
+	if (!profile || memcmp(head->profile, profile, EVENT_FORMAT_ID) != 0)
+		return BEGIN_FOREIGN;
+	return head->number == reader->number ? BEGIN_OURS : BEGIN_MISNAMED;
 }
 
 /* Reads an open file. */
@@ -265,11 +285,17 @@ static int read_regular(struct reader *reader, bool *begins)
 {
 	struct event_sums *sums = reader->sums;
 	struct event_file_head head;
+	const uint64_t damaged = sums->damaged;
 	uint64_t first = 0;
 	const enum begin begin = read_begin(reader, &head, &first);
 
 	if (begin == BEGIN_FOREIGN) {
 		sums->foreign++;
+		return 0;
+	}
+	if (begin == BEGIN_MISNAMED) {
+		sums->misnamed++;
+		sums->misnamed_number = reader->number;
 		return 0;
 	}
 	*begins = begin == BEGIN_OURS;
@@ -281,6 +307,8 @@ static int read_regular(struct reader *reader, bool *begins)
 		sums->dropped_events = head.dropped_events;
 	}
 	int error = read_blocks(reader, *begins ? first : find_block(reader, 0));
+	if (sums->damaged > damaged && !sums->damaged_number)
+		sums->damaged_number = reader->number;
 	if (reader->lost > sums->lost_events)
 		sums->lost_events = reader->lost;
 	return error;
@@ -294,6 +322,11 @@ static int read_file(struct reader *reader, int directory, const char *name, boo
 
 	*begins = false;
 	reader->lost = 0;
+	reader->number = event_reader_number(name);
+	if (!reader->number) {
+		reader->sums->foreign++;
+		return 0;
+	}
 	reader->fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (reader->fd < 0) {
 		error = -errno;
@@ -343,14 +376,20 @@ static int init(struct reader *reader, const struct event_asks *asks, struct eve
 	return reader->decoder ? 0 : -ENOMEM;
 }
 
+void event_reader_name(uint32_t number, char name[static EVENT_READER_NAME])
+{
+	snprintf(name, EVENT_READER_NAME, "%08" PRIu32 EVENT_FORMAT_SUFFIX, number);
+}
+
 uint32_t event_reader_number(const char *name)
 {
-	char *end;
-	unsigned long number = *name >= '0' && *name <= '9' ? strtoul(name, &end, 10) : 0;
+	const unsigned long number = *name >= '0' && *name <= '9' ? strtoul(name, NULL, 10) : 0;
+	char known[EVENT_READER_NAME];
 
-	return number > 0 && number < UINT32_MAX && strcmp(end, EVENT_FORMAT_SUFFIX) == 0
-		       ? (uint32_t)number
-		       : 0;
+	if (number == 0 || number >= UINT32_MAX)
+		return 0;
+	event_reader_name((uint32_t)number, known);
+	return strcmp(name, known) == 0 ? (uint32_t)number : 0;
 }
 
 int event_reader_file(int directory, const char *name, const struct event_asks *asks,
@@ -367,7 +406,9 @@ int event_reader_file(int directory, const char *name, const struct event_asks *
 
 static int is_file(const struct dirent *entry)
 {
-	return event_reader_number(entry->d_name) != 0;
+	const size_t suffix = strlen(EVENT_FORMAT_SUFFIX), size = strlen(entry->d_name);
+
+	return size > suffix && !strcmp(entry->d_name + size - suffix, EVENT_FORMAT_SUFFIX);
 }
 
 static int by_number(const struct dirent **a, const struct dirent **b)

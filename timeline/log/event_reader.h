@@ -13,12 +13,16 @@
 struct event_sums {
 	uint64_t files, bytes;
 	uint64_t blocks, blocks_read;
+	/* files that are left out: no regular files, of another profile, or with a name that no writer gives */
+	uint64_t foreign;
 	uint64_t
-		foreign; /* files that are no regular files, or of another profile: they are left out */
+		misnamed; /* files whose heads have other numbers, such as copies: they are left out */
 	uint64_t nameless;          /* files of version 1, which do not say whose they are */
 	uint64_t launches, records; /* that were read; without take(): that heads of blocks name */
 	/* parts of files: a head, a block, or what lies between two; by callers also single events */
 	uint64_t damaged;
+	/* a file with damaged parts, and one that is misnamed; 0: there is none */
+	uint32_t damaged_number, misnamed_number;
 	uint64_t dropped_files, dropped_events; /* because they were too old, or the log was full */
 	uint64_t lost_events;                   /* that could not be written */
 	uint64_t compressed; /* blocks that cannot be read, because there is no libzstd */
@@ -53,7 +57,12 @@ int event_reader_read(const char *store_path, const struct event_asks *asks,
 int event_reader_file(int directory, const char *name, const struct event_asks *asks,
 		      struct event_sums *sums, bool *begins);
 
-/* Returns the number in the name of a log's file; 0: it is none. */
+#define EVENT_READER_NAME 32u /* bytes of a file's name and its end */
+
+/* Writes the name of a log's file. */
+void event_reader_name(uint32_t number, char name[static EVENT_READER_NAME]);
+
+/* Returns the number in the name of a log's file; 0: event_reader_name() does not make this name. */
 uint32_t event_reader_number(const char *name);
 
 #endif

@@ -45,6 +45,11 @@ void timeline_stretches_count(struct timeline_counts *sum, const struct timeline
 	keep_most(&sum->log.compressed, log->compressed);
 	keep_most(&sum->log.lost_events, log->lost_events);
 	keep_most(&sum->log.foreign, log->foreign);
+	keep_most(&sum->log.misnamed, log->misnamed);
 	keep_most(&sum->log.nameless, log->nameless);
 	keep_most(&sum->log.dropped_events, log->dropped_events);
+	if (!sum->log.damaged_number)
+		sum->log.damaged_number = log->damaged_number;
+	if (!sum->log.misnamed_number)
+		sum->log.misnamed_number = log->misnamed_number;
 }

@@ -190,9 +190,15 @@ ln -s 00000001.events "$folder/00000002.events"
 mkdir "$folder/00000003.events"
 echo note >"$folder/note"
 cp "$scratch/windows/profile.db.timeline/00000001.events" "$folder/00000004.events"
+cp "$folder/00000001.events" "$folder/00000005.events"
 show training 0
 same "others: all steps, and nothing else" "$(line steps) $(line work | wc -w)" "$(seq -s ' ' 2 23) 24"
 contains "others: said" "$scratch/err" "3 files beside the timeline's are of another profile, or no regular files"
+contains "a copy: said" "$scratch/err" "1 file of the timeline has another number inside than in the name, as copies have: left out, for instance 00000005.events"
+truncate -s 1T "$folder/00000001.events"
+show training 3
+same "a hole: all steps, and nothing else" "$(line steps) $(line work | wc -w)" "$(seq -s ' ' 2 23) 24"
+contains "a hole: said" "$scratch/err" "1 damaged parts of the timeline's files were left out, for instance of 00000001.events"
 rm -r "$folder/00000001.events"
 show training 4
 contains "others alone" "$scratch/err" "no event of these ranks"
