@@ -13,6 +13,7 @@
 #include "base/output_file.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
+#include "cli/timeline_lacks.h"
 #include "cli/timeline_losses.h"
 #include "cli/timeline_make_page.h"
 #include "cli/timeline_make_profile.h"
@@ -46,6 +47,7 @@ enum timeline_format {
 struct timeline {
 	const char *path; /* of the profile's store, as it is given; another one may be read */
 	bool lacks_some;  /* timelines of nodes are missing, which has been said */
+	struct timeline_lacks lacks; /* owns */
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
@@ -222,14 +224,14 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	int error = open_output(timeline->output_path, &file);
 
 	if (!error) {
-		error = trace_writer_write(file.stream,
-					   timeline->format == TIMELINE_CHROME
-						   ? TRACE_WRITER_CHROME
-						   : TRACE_WRITER_PERFETTO,
-					   profile, clocks,
-					   &(struct trace_content){&shown->events, &shown->calls,
-								   &shown->samples, &shown->gauges},
-					   &counts);
+		error = trace_writer_write(
+			file.stream,
+			timeline->format == TIMELINE_CHROME ? TRACE_WRITER_CHROME
+							    : TRACE_WRITER_PERFETTO,
+			profile, clocks,
+			&(struct trace_content){&shown->events, &shown->calls, &shown->samples,
+						&shown->gauges, timeline->lacks.sentence},
+			&counts);
 		size = ftell(file.stream);
 		error = output_file_close(&file, error);
 	}
@@ -376,6 +378,7 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	if (write_file(timeline, profile, clocks, shown))
 		return EXIT_FAILED;
 	say_clocks(clocks);
+	timeline_losses_say_workless(events->nr_workless);
 	return timeline_losses_say(&events->counts, events->nr_launchless, shown->nr_silent)
 		       ? EXIT_LOSS
 		       : EXIT_OK;
@@ -399,6 +402,7 @@ static int show_steps(const struct timeline *timeline, const char *store_path,
 			.range = timeline->step_range,
 			.format = (enum steps_format)timeline->format,
 			.first_ns = extent.first_ns,
+			.lacks = timeline->lacks.sentence,
 		},
 		source);
 }
@@ -419,6 +423,7 @@ static int show_kernels(const struct timeline *timeline, struct timeline_source 
 			.by_stack = timeline->by_stack,
 			.format = (enum steps_format)timeline->format,
 			.first_ns = extent.first_ns,
+			.lacks = timeline->lacks.sentence,
 		},
 		source);
 }
@@ -453,14 +458,16 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 		return status;
 	}
 	cover_steps(&shown.choice, &shown.request);
-	const struct profile_slice slice = {.store_path = store_path,
-					    .source = source,
-					    .request = &shown.request,
-					    .steps = shown.choice.steps,
-					    .nr_steps = shown.choice.nr_steps,
-					    .may_be_empty = timeline->format == TIMELINE_HTML,
-					    .first_ns = extent->first_ns,
-					    .last_ns = extent->last_ns};
+	const struct profile_slice slice = {
+		.store_path = store_path,
+		.source = source,
+		.request = &shown.request,
+		.steps = shown.choice.steps,
+		.nr_steps = shown.choice.nr_steps,
+		.may_be_empty = timeline->format == TIMELINE_HTML,
+		.first_ns = extent->first_ns,
+		.last_ns = extent->last_ns,
+		.lacks = timeline->lacks.is_incomplete ? timeline->lacks.sentence : NULL};
 	const int status =
 		timeline->format == TIMELINE_HTML
 			? timeline_make_page(&slice, timeline->path, timeline->output_path)
@@ -527,8 +534,11 @@ static int open_and_show(struct timeline *timeline)
 		log_error("%s", error ? error : timeline->path);
 	} else {
 		timeline->lacks_some = timeline_losses_say_missing(profile, whole.is_written);
+		if (timeline_lacks_find(profile, &timeline->lacks))
+			log_warning("what the profile lacks is not known: %s", strerror(ENOMEM));
 		status = show(timeline, whole.path, profile);
-		if (status == EXIT_OK && timeline->lacks_some && !whole.is_written)
+		if (status == EXIT_OK && !whole.is_written &&
+		    (timeline->lacks_some || timeline->lacks.is_incomplete))
 			status = EXIT_LOSS;
 	}
 	free(error);
@@ -548,6 +558,7 @@ int verb_timeline(const char *program, int argc, char **argv)
 		timeline.path = output_dir_store(argv[optind], store);
 		status = open_and_show(&timeline);
 	}
+	timeline_lacks_fini(&timeline.lacks);
 	free(timeline.ranks);
 	return status;
 }

@@ -80,6 +80,14 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 	       nr_silent;
 }
 
+void timeline_losses_say_workless(uint64_t nr_workless)
+{
+	if (nr_workless)
+		log_notice("%" PRIu64 " launch%s no GPU work here: it came after this time, or "
+			   "never, or the call failed",
+			   nr_workless, nr_workless == 1 ? " has" : "es have");
+}
+
 bool timeline_losses_say_missing(const struct profile *profile, bool is_written)
 {
 	char names[NAMES_MAX * (STORE_NOTE_SIZE + 2)] = "", more[32] = "";

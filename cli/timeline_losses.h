@@ -13,6 +13,9 @@
 bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
 			 uint32_t nr_silent);
 
+/* Says how many launches have no GPU work. It may come later; so this is no loss. */
+void timeline_losses_say_workless(uint64_t nr_workless);
+
 /* Names the nodes whose timelines are not beside the profile. is_written: they may still come. Returns whether there
  * are any. */
 bool timeline_losses_say_missing(const struct profile *profile, bool is_written);

@@ -52,7 +52,8 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 		.view = {.profile = profile,
 			 .names = report_names_create(profile, demangle, REPORT_LINES_ON),
 			 .times = times,
-			 .first_ns = show->first_ns},
+			 .first_ns = show->first_ns,
+			 .lacks = show->lacks},
 		.format = show->format};
 	const int status = find_and_write(show, &shown);
 

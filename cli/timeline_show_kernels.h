@@ -12,6 +12,7 @@ struct timeline_show_kernels {
 	bool by_stack;
 	enum steps_format format;
 	uint64_t first_ns; /* of the timeline */
+	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };
 
 /* Returns the exit status, after any message. */

@@ -65,6 +65,7 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 		.findings = &findings,
 		.places = &places,
 		.first_ns = show->first_ns,
+		.lacks = show->lacks,
 	};
 	if (!error)
 		error = step_findings_init(&findings, rows, &sums);

@@ -13,6 +13,7 @@ struct timeline_show_steps {
 		*range; /* the steps are the program's ranges of this name; NULL: they are marked */
 	enum steps_format format;
 	uint64_t first_ns; /* of the timeline */
+	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };
 
 /* Returns the exit status, after any message. */

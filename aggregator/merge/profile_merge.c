@@ -148,7 +148,7 @@ static int leave_source_out(struct merging *merging, uint32_t profile)
 static int load_names(const struct merging *merging, const char *path, struct database *database,
 		      struct collection *collection)
 {
-	int status = store_loader_load_names(database, collection, true);
+	int status = store_loader_load_names(database, collection, STORE_LOADER_STACKS);
 
 	return status ? fail(merging, path, status,
 			     status == -EPROTO ? "damaged: what stands in it cannot be"

@@ -540,7 +540,6 @@ static int end_processes(struct collection *collection)
 }
 
 static const struct store_table names[] = {
-	/* those of stacks come last */
 	{"SELECT * FROM strings ORDER BY id", take_string},
 	{"SELECT * FROM writers ORDER BY id", take_writer},
 	{"SELECT * FROM hosts ORDER BY id", take_host},
@@ -551,20 +550,21 @@ static const struct store_table names[] = {
 	{"SELECT * FROM frames ORDER BY id", take_frame},
 	{"SELECT * FROM nodes ORDER BY id", take_node},
 	{"SELECT * FROM process_devices ORDER BY process, device_id", take_process_device},
+	{"SELECT * FROM process_notices ORDER BY process, position", take_process_notice},
+	{"SELECT * FROM epochs ORDER BY id", take_epoch},
+	{"SELECT * FROM epoch_ids ORDER BY epoch, kind, base", take_epoch_ids},
+	{"SELECT * FROM ledger", take_ledger},
 };
 
-int store_loader_load_names(struct database *database, struct collection *collection, bool stacks)
+int store_loader_load_names(struct database *database, struct collection *collection,
+			    enum store_loader_depth depth)
 {
-	return store_table_load(database, collection, names, stacks ? 10 : 5);
+	return store_table_load(database, collection, names, depth);
 }
 
 int store_loader_load(struct database *database, struct collection *collection)
 {
 	static const struct store_table tables[] = {
-		{"SELECT * FROM process_notices ORDER BY process, position", take_process_notice},
-		{"SELECT * FROM epochs ORDER BY id", take_epoch},
-		{"SELECT * FROM epoch_ids ORDER BY epoch, kind, base", take_epoch_ids},
-		{"SELECT * FROM ledger", take_ledger},
 		{"SELECT * FROM timeline_blocks"
 		 " ORDER BY block, level, process, device_id, context_id, stream_id",
 		 take_timeline_block},
@@ -578,7 +578,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 	};
 	static int (*const loads[])(struct database * database, struct collection * collection) = {
 		store_streams_load, store_statistics_load, store_raw_load, store_kept_load_levels};
-	int error = store_loader_load_names(database, collection, true);
+	int error = store_loader_load_names(database, collection, STORE_LOADER_ACCOUNTS);
 
 	if (!error)
 		error = store_table_load(database, collection, tables,

@@ -2,8 +2,6 @@
 #ifndef STORE_LOADER_H
 #define STORE_LOADER_H
 
-#include <stdbool.h>
-
 #include "database.h"
 
 #include "aggregator/profile/collection.h"
@@ -12,8 +10,15 @@
  * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
-/* Loads what the other tables name: strings, writers, hosts, devices and processes, and, if it is wanted, what stacks
- * consist of, and which processes use which devices. As above. */
-int store_loader_load_names(struct database *database, struct collection *collection, bool stacks);
+/* How many tables are loaded. */
+enum store_loader_depth {
+	STORE_LOADER_PROCESSES = 5, /* strings, writers, hosts, devices and processes */
+	STORE_LOADER_STACKS = 10,   /* also what stacks consist of, and each process's devices */
+	STORE_LOADER_ACCOUNTS = 14, /* also agents, ledgers and notices of processes */
+};
+
+/* Loads what the other tables name. As above. */
+int store_loader_load_names(struct database *database, struct collection *collection,
+			    enum store_loader_depth depth);
 
 #endif

@@ -27,4 +27,7 @@ int store_timeline_is_slice(struct database *database, bool *is_slice);
  * words. */
 #define STORE_TIMELINE_SLICE "slice"
 
+/* The key of a part's note (store_note.h) that the whole is incomplete: its text says why, as reports do. */
+#define STORE_TIMELINE_WHOLE "whole"
+
 #endif

@@ -47,7 +47,7 @@ struct judge {
 		absent; /* the notice about ranks that are not there, index of report_names; 0: none */
 	uint32_t *notes; /* owns; texts of what the profile lacks, indexes of report_names */
 	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
-	bool has_nodes_missing;
+	bool has_nodes_missing, has_sums;
 	uint32_t nr_hosts;
 };
 
@@ -347,23 +347,14 @@ static bool write_faults(FILE *out, const struct judge *judge)
 
 	if (profile->abandoned && (judge->agents.count || !profile->collection->nr_sessions)) {
 		begin_fault(out, &any);
-		if (profile->nr_writers > 1) {
-			report_fault_write_share(out, (uint64_t)profile->nr_open,
-						 (uint64_t)profile->nr_writers, "aggregators");
-			fputs(" (of the job and of its nodes) ended without closing its part", out);
-		} else
-			fputs("its aggregator ended without closing it", out);
+		report_fault_write_abandoned((uint64_t)profile->nr_open,
+					     (uint64_t)profile->nr_writers, out);
 	}
 	write_lacks(out, judge, &any);
 	if (judge->has_nodes_missing) {
 		begin_fault(out, &any);
-		report_fault_write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
-					 (uint64_t)profile->nr_nodes, "nodes");
-		fputs(profile->nr_writers > 1 ? " did not join, or are in parts that were not "
-						"merged: their GPU work is not in the profile"
-					      : " did not join: their GPU work is not in the "
-						"profile",
-		      out);
+		report_fault_write_nodes((uint64_t)profile->nr_nodes - judge->nr_hosts,
+					 (uint64_t)profile->nr_nodes, profile->nr_writers > 1, out);
 	}
 	if (judge->agents.count) {
 		begin_fault(out, &any);
@@ -412,19 +403,12 @@ static void write_silent(FILE *out, const struct judge *judge)
 	write_places(out, judge, &judge->silent, "since");
 }
 
-static void write_stop(FILE *out, const struct report_fault *fault, const char *how)
+static void write_stop(FILE *out, const struct judge *judge)
 {
-	uint64_t since_ns = 0;
+	const bool is_by_key = judge->interrupted.count != 0;
 
-	for (uint32_t i = 0; i < fault->nr_places; i++)
-		if (fault->places[i].since_ns > since_ns)
-			since_ns = fault->places[i].since_ns;
-	fprintf(out, "stopped by %s", how);
-	if (since_ns) {
-		fputs(" at ", out);
-		report_fault_write_time(since_ns, out);
-	}
-	fputs(": up to 0.5 s of GPU work before that may be missing", out);
+	report_fault_write_stop(is_by_key ? &judge->interrupted : &judge->ended,
+				is_by_key ? "Ctrl-C (SIGINT)" : "SIGTERM or SIGHUP", out);
 }
 
 /* Writes which processes were left. since: the event. Returns whether there are any. */
@@ -471,12 +455,23 @@ static void write_absence(FILE *out, const struct judge *judge, const struct rep
 /* A part by time has no ledger of its own. */
 static enum report_state write_slice(FILE *out, const struct judge *judge)
 {
-	const bool is_damaged = profile_has_note(judge->profile, STORE_NOTE_DAMAGED);
+	const struct profile *profile = judge->profile;
+	bool is_incomplete = false;
 
-	fprintf(out, "a part of a profile, %s; what was lost is told by the whole%s",
-		judge->profile->slice,
-		is_damaged ? "; INCOMPLETE: events of this time are missing" : "");
-	return is_damaged ? REPORT_INCOMPLETE : REPORT_COMPLETE;
+	fprintf(out, "a part of a profile, %s; what was lost is told by the whole", profile->slice);
+	for (uint32_t i = 0; i < profile->nr_notes; i++) {
+		const struct store_note *note = &profile->notes[i];
+
+		if (note->kind != STORE_NOTE_DAMAGED)
+			continue;
+		is_incomplete = true;
+		if (strcmp(note->key, STORE_TIMELINE_WHOLE) == 0)
+			fprintf(out, ", which is %s",
+				report_names_get(judge->names, judge->notes[i]));
+		else
+			fputs("; INCOMPLETE: events of this time are missing", out);
+	}
+	return is_incomplete ? REPORT_INCOMPLETE : REPORT_COMPLETE;
 }
 
 static enum report_state write_verdict(FILE *out, const struct judge *judge,
@@ -494,12 +489,8 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 		return is_incomplete ? REPORT_INCOMPLETE : REPORT_EMPTY;
 	}
 	if (is_stopped) {
-		const struct report_fault *fault =
-			judge->interrupted.count ? &judge->interrupted : &judge->ended;
-
 		fputs(is_incomplete ? "; " : "", out);
-		write_stop(out, fault,
-			   judge->interrupted.count ? "Ctrl-C (SIGINT)" : "SIGTERM or SIGHUP");
+		write_stop(out, judge);
 	}
 	if (is_incomplete || is_stopped)
 		write_left(out, judge, "; ", "the recording had ended");
@@ -531,6 +522,17 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	return REPORT_COMPLETE;
 }
 
+static enum report_state write_lacking(FILE *out, const struct judge *judge)
+{
+	const bool is_stopped = judge->interrupted.count || judge->ended.count;
+	const bool is_incomplete = write_faults(out, judge);
+
+	fputs(is_incomplete && is_stopped ? "; " : "", out);
+	if (is_stopped)
+		write_stop(out, judge);
+	return is_incomplete ? REPORT_INCOMPLETE : is_stopped ? REPORT_STOPPED : REPORT_COMPLETE;
+}
+
 /* ---- the whole */
 
 static int gather(struct judge *judge)
@@ -543,7 +545,8 @@ static int gather(struct judge *judge)
 	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
 	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
 	judge->notes = calloc(judge->profile->nr_notes + 1ul, sizeof(*judge->notes));
-	judge->differing_samples = stall_account_make(judge->profile);
+	judge->differing_samples = judge->has_sums ? stall_account_make(judge->profile)
+						   : calloc(nr_processes + 1ul, sizeof(uint64_t));
 	if (judge->is_open && judge->is_orphan && judge->host_names && judge->notes &&
 	    judge->differing_samples)
 		error = judge_sessions(judge);
@@ -565,7 +568,8 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	struct judge judge = {.profile = profile,
 			      .roster = profile->collection->roster,
 			      .names = names,
-			      .absent = absent};
+			      .absent = absent,
+			      .has_sums = tree != NULL};
 	int error = gather(&judge);
 	size_t size;
 
@@ -573,7 +577,7 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	*state = REPORT_INCOMPLETE;
 	FILE *out = error ? NULL : open_memstream(sentence, &size);
 	if (out) {
-		*state = write_verdict(out, &judge, tree);
+		*state = tree ? write_verdict(out, &judge, tree) : write_lacking(out, &judge);
 		if (fclose(out) != 0)
 			error = -ENOMEM;
 	} else {

@@ -23,7 +23,10 @@
  * so. *sentence is one line without an end, which the caller owns (free()): "nothing lost",
  * or "INCOMPLETE: 3 of 64 agents did not say goodbye: node07 (ranks 56-63) since 2026-11-22 12:01:07". A fault names at
  * most REPORT_FAULT_PLACES places, and a place at most REPORT_FAULT_RANGES ranges of ranks (report_fault.h). 0;
- * -ENOMEM: *sentence is NULL. */
+ * -ENOMEM: *sentence is NULL.
+ *
+ * tree NULL: profile_load_names() loaded the profile. Then the state is REPORT_INCOMPLETE, REPORT_STOPPED, or
+ * REPORT_COMPLETE with the sentence "". */
 int report_completeness_make(const struct profile *profile, struct report_names *names,
 			     const struct report_tree *tree, uint32_t absent,
 			     enum report_state *state, char **sentence);

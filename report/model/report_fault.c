@@ -153,3 +153,37 @@ void report_fault_fini(struct report_fault *fault)
 		free(fault->places[i].ranks);
 	free(fault->places);
 }
+
+void report_fault_write_stop(const struct report_fault *fault, const char *how, FILE *out)
+{
+	uint64_t since_ns = 0;
+
+	for (uint32_t i = 0; i < fault->nr_places; i++)
+		if (fault->places[i].since_ns > since_ns)
+			since_ns = fault->places[i].since_ns;
+	fprintf(out, "stopped by %s", how);
+	if (since_ns) {
+		fputs(" at ", out);
+		report_fault_write_time(since_ns, out);
+	}
+	fputs(": up to 0.5 s of GPU work before that may be missing", out);
+}
+
+void report_fault_write_nodes(uint64_t missing, uint64_t of, bool has_parts, FILE *out)
+{
+	report_fault_write_share(out, missing, of, "nodes");
+	fputs(has_parts ? " did not join, or are in parts that were not merged: their GPU work is "
+			  "not in the profile"
+			: " did not join: their GPU work is not in the profile",
+	      out);
+}
+
+void report_fault_write_abandoned(uint64_t nr_open, uint64_t nr_writers, FILE *out)
+{
+	if (nr_writers <= 1) {
+		fputs("its aggregator ended without closing it", out);
+		return;
+	}
+	report_fault_write_share(out, nr_open, nr_writers, "aggregators");
+	fputs(" (of the job and of its nodes) ended without closing its part", out);
+}

@@ -58,6 +58,15 @@ void report_fault_write_silence(const struct report_fault *fault, uint64_t read_
  * notes do not say so. is_live: more may come. */
 void report_fault_write_lack(enum store_note_kind kind, uint32_t count, bool is_live, FILE *out);
 
+/* Writes that so many nodes of all did not join. */
+void report_fault_write_nodes(uint64_t missing, uint64_t of, bool has_parts, FILE *out);
+
+/* Writes that so many aggregators of all ended without closing their parts. */
+void report_fault_write_abandoned(uint64_t nr_open, uint64_t nr_writers, FILE *out);
+
+/* Writes "stopped by …" with the time of that, if it is known, and what may be missing. */
+void report_fault_write_stop(const struct report_fault *fault, const char *how, FILE *out);
+
 /* Writes the local date and time: "2026-11-22 12:01:07". */
 void report_fault_write_time(uint64_t time_ns, FILE *out);
 

@@ -68,7 +68,7 @@ static int load_sums(struct database *database, struct profile *profile)
 
 static int load_names(struct database *database, struct profile *profile)
 {
-	int error = store_loader_load_names(database, profile->collection, true);
+	int error = store_loader_load_names(database, profile->collection, STORE_LOADER_ACCOUNTS);
 
 	return error ? error : store_streams_load(database, profile->collection);
 }

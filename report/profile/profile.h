@@ -46,8 +46,8 @@ struct profile {
  * not NULL, is one line with the path that the caller owns: free(). */
 int profile_load(const char *path, struct profile **profile, char **error);
 
-/* Loads what events of its timeline name, how clocks stood, and what is missing, in a part of the time: no sums, no
- * accounts, and of processes the counts that were stored. As above. */
+/* Loads what events of its timeline name, how clocks stood, and what is missing, in a part of the time: no sums, and of
+ * accounts ledgers, and counts that were stored. As above. */
 int profile_load_names(const char *path, struct profile **profile, char **error);
 void profile_destroy(struct profile *profile); /* accepts NULL */
 

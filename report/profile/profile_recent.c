@@ -42,7 +42,8 @@ static int read_all(struct database *database, uint64_t window_ns, uint32_t leas
 
 	if (error)
 		return error;
-	error = store_loader_load_names(database, recent->profile->collection, false);
+	error = store_loader_load_names(database, recent->profile->collection,
+					STORE_LOADER_PROCESSES);
 	if (!error)
 		error = read_ledger(database, recent->profile->collection->roster);
 	if (!error)

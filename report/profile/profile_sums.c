@@ -112,7 +112,7 @@ static int read_all(struct database *database, struct profile_sums *sums)
 
 	if (error)
 		return error;
-	error = store_loader_load_names(database, profile->collection, false);
+	error = store_loader_load_names(database, profile->collection, STORE_LOADER_PROCESSES);
 	if (!error)
 		error = store_streams_load(database, profile->collection);
 	if (!error)

@@ -125,6 +125,8 @@ static int write_table(FILE *out, const struct kernels_view *view, const struct 
 		"\nhalves of %.3f s; %" PRIu32 " of %" PRIu32
 		" get slower or faster beyond chance\n",
 		(double)(times->to_ns - times->from_ns) * 1e-9, nr_drifts, times->nr_times);
+	if (view->lacks)
+		fprintf(out, "%s\n", view->lacks);
 	return text_file_flush(out);
 }
 
@@ -211,6 +213,7 @@ static int write_json(FILE *out, const struct kernels_view *view)
 	const struct kernel_times *times = view->times;
 
 	json_text_begin(out, view->profile->title ? view->profile->title : "");
+	json_text_member(out, "lacks", view->lacks ? view->lacks : "");
 	fprintf(out, "\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\n",
 		times->from_ns - view->first_ns, times->to_ns - view->first_ns, times->nr_left_out);
 	row_text_json(out, "kernel_times", write_json_time, view, times->times, times->nr_times,

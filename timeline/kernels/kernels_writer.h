@@ -18,6 +18,7 @@ struct kernels_view { /* all borrowed; names belongs to the profile */
 	const struct kernel_times *times;
 	const struct kernel_places *places; /* of times by stack alone */
 	uint64_t first_ns;                  /* of the timeline: times are since then */
+	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };
 
 /* form is of the table alone. 0; -ENOMEM; -ENOSPC, -EIO …: out did not take everything. */

@@ -183,13 +183,25 @@ static int set_words(struct database *database, const char *text)
 	return error;
 }
 
+static int note_whole(struct database *database, const char *lacks)
+{
+	struct store_note note = {.kind = STORE_NOTE_DAMAGED, .key = STORE_TIMELINE_WHOLE};
+
+	snprintf(note.text, sizeof(note.text), "%s", lacks);
+	return store_note_write(database, &note);
+}
+
 /* The part lacks what its timeline lacks. */
-static int note_losses(struct database *database, const struct profile_slice_counts *counts)
+static int note_losses(struct database *database, const struct profile_slice *slice,
+		       const struct profile_slice_counts *counts)
 {
 	static const struct store_note note = {
 		.kind = STORE_NOTE_DAMAGED, .key = "timeline", .text = "the timeline"};
 	const struct event_sums *log = &counts->read.log;
+	const int error = slice->lacks ? note_whole(database, slice->lacks) : 0;
 
+	if (error)
+		return error;
 	return log->damaged || log->lost_events || log->compressed || counts->read.unclocked ||
 			       counts->nr_silent
 		       ? store_note_write(database, &note)
@@ -234,7 +246,7 @@ static int fill(struct database *database, const struct profile_slice *slice,
 	if (!error)
 		error = set_words(database, words);
 	if (!error)
-		error = note_losses(database, counts);
+		error = note_losses(database, slice, counts);
 	if (!error)
 		error = commit(database, collection);
 	collection_destroy(collection);

@@ -26,6 +26,8 @@ struct profile_slice {
 	/* Sees all events with a part in the time, and others; an error ends the writing. NULL: nobody does. */
 	int (*see)(void *context, const struct timeline_events *events);
 	void *context;
+	const char *
+		lacks; /* "INCOMPLETE: …" of the whole, which the part says, too; NULL: it is complete */
 };
 
 struct profile_slice_counts {

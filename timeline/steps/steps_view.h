@@ -18,6 +18,7 @@ struct steps_view {
 	const struct step_findings *findings;
 	const struct step_places *places;
 	uint64_t first_ns; /* of the timeline: times count from here */
+	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };
 
 #endif

@@ -182,6 +182,8 @@ static int write_table(FILE *out, const struct steps_view *view, const struct te
 	write_findings(out, view);
 	if (has_first)
 		fputs("the first step of each process is left out\n", out);
+	if (view->lacks)
+		fprintf(out, "%s\n", view->lacks);
 	return text_file_flush(out);
 }
 
@@ -305,6 +307,7 @@ static int write_json(FILE *out, const struct steps_view *view)
 	const struct step_findings *findings = view->findings;
 
 	json_text_begin(out, view->profile->title ? view->profile->title : "");
+	json_text_member(out, "lacks", view->lacks ? view->lacks : "");
 	row_text_json(out, "step_ranks", write_json_sum, view, view->sums->sums,
 		      view->sums->nr_sums, sizeof(*view->sums->sums));
 	fputs(",\n", out);

@@ -140,6 +140,9 @@ static int join(struct timeline_events *events)
 		    !events->launches[launch].flow)
 			events->launches[launch].flow = ++events->nr_flows;
 	}
+	for (uint32_t i = 0; i < events->nr_launches; i++)
+		events->nr_workless += !events->launches[i].flow &&
+				       !(events->launches[i].flags & RECORD_LAUNCH_HOST);
 	free(order);
 	return 0;
 }
@@ -204,7 +207,7 @@ static void trim(struct timeline_events *events, uint64_t end_ns)
 	for (uint32_t i = 0; i < events->nr_launches; i++)
 		events->launches[i].flow = 0;
 	events->nr_flows = 0;
-	events->nr_launchless = 0;
+	events->nr_launchless = events->nr_workless = 0;
 }
 
 static int arrange(struct timeline_events *events)

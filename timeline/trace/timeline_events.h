@@ -23,6 +23,7 @@ struct timeline_events {
 	uint32_t events_max;         /* as in the request */
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
 	uint64_t nr_launchless;      /* pieces of GPU work whose launch is not here */
+	uint64_t nr_workless;        /* launches whose GPU work is not here */
 	struct timeline_counts counts;
 };
 

@@ -9,6 +9,7 @@
 #include "idle_words.h"
 #include "perfetto_stream.h"
 #include "timeline_lanes.h"
+#include "trace_notice.h"
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
@@ -526,6 +527,17 @@ static int write_processes(struct writer *writer)
 	return error;
 }
 
+static int write_lacks(struct writer *writer, const char *lacks)
+{
+	uint32_t text;
+	int error = lacks ? report_names_text(writer->names, lacks, &text) : 0;
+
+	if (lacks && !error)
+		trace_notice_write(writer->stream, writer->nr_tracks, writer->events, text + 1,
+				   lacks);
+	return error;
+}
+
 static void fini(struct writer *writer)
 {
 	report_paths_destroy(writer->paths);
@@ -571,6 +583,8 @@ int trace_writer_write(FILE *out, enum trace_writer_format format, const struct 
 		calloc(roster_size(collection->roster).hosts + 1ull, sizeof(*writer->hosts));
 	if (writer->stream && writer->paths && writer->kernels && writer->hosts)
 		error = write_processes(writer);
+	if (!error)
+		error = write_lacks(writer, content->lacks);
 	if (!error) {
 		writer->stream->format->end(writer->stream);
 		error = writer->stream->failed ? -ENOMEM : text_file_flush(out);

@@ -8,7 +8,8 @@
  *     collective and their kernels on all ranks.
  *   - A GPU has a counter of the share of time that it was busy with work of the rank, and slices of idle time,
  *     which are named after its reason. What NVML told of its clocks and power are counters, too.
- *   - A host's name says how far its clock may be off. */
+ *   - A host's name says how far its clock may be off.
+ *   - A slice beside the hosts says what the profile lacks. */
 #ifndef TRACE_WRITER_H
 #define TRACE_WRITER_H
 
@@ -35,6 +36,7 @@ struct trace_content { /* borrowed */
 	const struct timeline_calls *calls;
 	const struct timeline_samples *samples;
 	const struct timeline_gauges *gauges;
+	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };
 
 /* Sorts events->marks of each process by thread. 0; -ENOMEM; -EPROTO: the profile is damaged; or what out said. */
