@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +22,8 @@
 struct entry {
 	char key[PAGE_CACHE_KEY]; /* "": the place is free */
 	pid_t child;              /* 0: nobody makes it */
-	int fd, error_fd;         /* the page or a part of it, and what the child said; -1: none */
+	int fd;                   /* the page or a part of it; -1: none */
+	int error_fd; /* what the child said, in memory: it may say that a disk is full */
 	uint64_t size;
 	uint64_t changed_ns, asked_ns, begun_ns, made_ns;
 	bool is_made;
@@ -95,6 +98,25 @@ static enum page_state failure_of(const struct entry *entry, int status)
 	}
 }
 
+static const char *directory_of_pages(void)
+{
+	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory == '/' ? directory : "/tmp";
+}
+
+/* A child knows its standard output alone, not what that is. The page that failed gives its room back. */
+static void explain_failure(struct entry *entry)
+{
+	struct statvfs disk;
+
+	if (fstatvfs(entry->fd, &disk) == 0 && disk.f_bavail == 0)
+		dprintf(entry->error_fd, "no space is left for pages in %s (TMPDIR)\n",
+			directory_of_pages());
+	close_file(&entry->fd);
+	entry->size = 0;
+}
+
 /* Looks after the child of an entry. */
 static void poll_child(struct entry *entry)
 {
@@ -108,6 +130,8 @@ static void poll_child(struct entry *entry)
 	entry->made_ns = clock_now_ns();
 	entry->size = fstat(entry->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
 	entry->failure = failure_of(entry, status);
+	if (entry->failure == PAGE_FAILED)
+		explain_failure(entry);
 }
 
 /* The place of a key, or a free one, or the one that nobody has asked for longest. NULL: children make all pages. */
@@ -157,10 +181,8 @@ static void make_room(struct page_cache *cache, const struct entry *newest)
 
 static int open_file(void)
 {
-	const char *directory = getenv("TMPDIR");
+	const char *directory = directory_of_pages();
 	char path[PATH_MAX];
-
-	directory = directory && *directory == '/' ? directory : "/tmp";
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd >= 0 || snprintf(path, sizeof(path), "%s/flamegrid-page-XXXXXX", directory) >=
@@ -199,8 +221,9 @@ static void begin(const struct page_cache *cache, const struct page_wanted *want
 	entry->failure = PAGE_READY;
 	entry->changed_ns = wanted->changed_ns;
 	entry->begun_ns = entry->made_ns = clock_now_ns();
+	entry->error_fd = memfd_create("flamegrid-error", MFD_CLOEXEC);
 	entry->fd = open_file();
-	entry->error_fd = open_file();
+	const int open_error = entry->fd < 0 ? errno : 0;
 	int error = entry->fd < 0 || entry->error_fd < 0 ? -errno : spawn(cache, wanted, entry);
 
 	if (!error)
@@ -208,7 +231,10 @@ static void begin(const struct page_cache *cache, const struct page_wanted *want
 	entry->child = 0;
 	entry->is_made = true;
 	entry->failure = PAGE_FAILED;
-	if (entry->error_fd >= 0)
+	if (open_error)
+		dprintf(entry->error_fd, "no page can be made in %s (TMPDIR): %s\n",
+			directory_of_pages(), strerror(open_error));
+	else
 		dprintf(entry->error_fd, "%s\n", strerror(-error));
 }
 

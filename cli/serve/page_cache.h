@@ -1,5 +1,6 @@
 /* Makes pages by running this command again, a few at a time, and keeps them while they are asked for. So a page that
  * takes long, or a profile that breaks its reader, harms no other. Pages are files without names in $TMPDIR, else /tmp.
+ * The error of a page says if that has no room.
  * One thread. */
 #ifndef PAGE_CACHE_H
 #define PAGE_CACHE_H

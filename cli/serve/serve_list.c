@@ -17,10 +17,11 @@
 #include "report/writers/html/html_text.h"
 #include "timeline/log/event_place.h"
 
-#define NS_PER_S    UINT64_C(1000000000)
-#define FNV_OFFSET  UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME   UINT64_C(0x100000001b3)
-#define BYTES_A_MIB (1024.0 * 1024.0)
+#define NAME_MAX_BYTES 64u
+#define NS_PER_S       UINT64_C(1000000000)
+#define FNV_OFFSET     UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME      UINT64_C(0x100000001b3)
+#define BYTES_A_MIB    (1024.0 * 1024.0)
 
 struct serve_list {
 	const char *const *paths;
@@ -87,12 +88,14 @@ static int add(struct serve_list *list, const char *path, const char *store, uin
 	if (error)
 		return error;
 	struct served_profile *profile = &list->profiles[list->nr_profiles++];
+	uint64_t timeline_ns;
 
 	*profile = (struct served_profile){.time_ns = time_ns};
 	snprintf(profile->path, sizeof(profile->path), "%s", path);
 	snprintf(profile->store, sizeof(profile->store), "%s", store);
 	profile->is_live = store_life_is_written(store);
-	profile->has_timeline = event_place_has(store);
+	profile->has_timeline = event_place_has(store, &timeline_ns);
+	profile->changed_ns = time_ns + timeline_ns;
 	profile->is_commanded = profile->is_live && has_mark(store);
 	name(profile);
 	return 0;
@@ -157,6 +160,27 @@ const struct served_profile *serve_list_find(struct serve_list *list, const char
 const struct served_profile *serve_list_only(struct serve_list *list)
 {
 	return look(list) == 0 && list->nr_profiles == 1 ? &list->profiles[0] : NULL;
+}
+
+void serve_list_write_name(const struct served_profile *profile, FILE *out)
+{
+	static const char known[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+	char path[PATH_MAX];
+
+	/* It makes "." a name. */
+	if (!realpath(profile->store, path))
+		snprintf(path, sizeof(path), "%s", profile->store);
+	char *slash = strrchr(path, '/');
+	if (slash && strcmp(slash + 1, OUTPUT_STORE) == 0)
+		*slash = '\0';
+	slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	name += strspn(name, "."); /* it would be hidden */
+	for (uint32_t i = 0; name[i] && i < NAME_MAX_BYTES; i++)
+		fputc(strchr(known, name[i]) ? name[i] : '-', out);
+	if (!*name)
+		fputs("flamegrid", out);
 }
 
 /* ---- the page */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define SERVE_LIST_ID       17u         /* bytes, with the NUL */
 #define SERVE_LIST_APART_NS 1000000000u /* from one look at the directories to the next */
@@ -13,8 +14,9 @@
 struct served_profile {
 	char id[SERVE_LIST_ID]; /* of the path: the same each time */
 	char path[PATH_MAX], store[PATH_MAX];
-	uint64_t time_ns; /* CLOCK_REALTIME; when something wrote to it last */
-	bool is_live;     /* a process writes it */
+	uint64_t time_ns;    /* CLOCK_REALTIME; when something wrote to it last */
+	uint64_t changed_ns; /* another value once its store or its timeline has changed */
+	bool is_live;        /* a process writes it */
 	bool has_timeline;
 	bool is_commanded; /* `flamegrid control` reaches its job */
 };
@@ -31,6 +33,10 @@ const struct served_profile *serve_list_find(struct serve_list *list, const char
 
 /* Returns the profile if there is exactly one; else NULL. Borrowed until the next call. */
 const struct served_profile *serve_list_only(struct serve_list *list);
+
+/* Writes what a file that is made of the profile is called: the name of its directory, with '-' in place of all but
+ * letters, digits and "._", and of 64 bytes at most. */
+void serve_list_write_name(const struct served_profile *profile, FILE *out);
 
 /* Writes the page. key: what a form that opens a window sends; NULL: there is none. The caller owns *body (free()). 0
  * or -ENOMEM. */

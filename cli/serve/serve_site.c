@@ -178,7 +178,7 @@ static void want_flame(const struct served_profile *profile, struct wanted_flame
 {
 	*flame = (struct wanted_flame){
 		.wanted = {flame->key, flame->argv, sizeof(flame->argv) / sizeof(*flame->argv),
-			   profile->time_ns, profile->is_live},
+			   profile->changed_ns, profile->is_live},
 		.argv = {"report", "--format", "html", "--", profile->path},
 	};
 	snprintf(flame->key, sizeof(flame->key), "%s page", profile->id);
@@ -264,7 +264,7 @@ static int answer_range(struct serve_site *site, const struct served_profile *pr
 	char key[PAGE_CACHE_KEY], from[RANGE_SIZE], to[RANGE_SIZE];
 	const char *const argv[] = {"timeline", "--format", "html", from, to, "--", profile->path};
 	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
-					   profile->time_ns, profile->is_live};
+					   profile->changed_ns, profile->is_live};
 	uint64_t from_ns, to_ns;
 
 	if (!take_ns(http_query_value(query, "from"), &from_ns) ||
@@ -301,6 +301,27 @@ static bool is_value(const char *text)
 	return strlen(text) < VALUE_MAX && text[strspn(text, known)] == '\0';
 }
 
+/* Names the file by the profile, the ranks and the time: "demo_from=10s_to=12s.perfetto". Options have no quotes. */
+static int name_download(const struct served_profile *profile, const char *const *options,
+			 uint32_t nr_options, struct http_answer *answer)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	fputs("attachment; filename=\"", out);
+	serve_list_write_name(profile, out);
+	for (uint32_t i = 0; i < nr_options; i++)
+		fprintf(out, "_%s", options[i] + strlen("--"));
+	fputs(".perfetto\"", out);
+	int error = fclose(out) ? -ENOMEM : http_answer_header(answer, "Content-Disposition", text);
+
+	free(text);
+	return error;
+}
+
 static int answer_timeline(struct serve_site *site, const struct served_profile *profile,
 			   const struct http_query *query, struct http_answer *answer)
 {
@@ -324,16 +345,19 @@ static int answer_timeline(struct serve_site *site, const struct served_profile 
 		snprintf(values[i], sizeof(values[i]), "--%s=%s", names[i], value);
 		argv[count++] = values[i];
 	}
-	for (uint32_t i = 1; i < count; i++)
+	for (uint32_t i = 1; i < count && size < (int)sizeof(key); i++)
 		size += snprintf(key + size, sizeof(key) - (size_t)size, " %s", argv[i]);
+	if (size >= (int)sizeof(key))
+		return answer_text(answer, 400, "text/plain; charset=utf-8",
+				   "from, to, step and ranks are too long.\n");
+	const uint32_t nr_options = count - 1;
 	argv[count++] = "--";
 	argv[count++] = profile->path;
-	const struct page_wanted wanted = {key, argv, count, profile->time_ns, profile->is_live};
+	const struct page_wanted wanted = {key, argv, count, profile->changed_ns, profile->is_live};
 	int error = answer_page(site, &wanted, "application/octet-stream", answer);
 
 	if (!error && answer->status == 200)
-		error = http_answer_header(answer, "Content-Disposition",
-					   "attachment; filename=\"flamegrid.perfetto\"");
+		error = name_download(profile, argv + 1, nr_options, answer);
 	return error;
 }
 

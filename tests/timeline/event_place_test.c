@@ -58,6 +58,9 @@ static void the_folder_by_id_is_found_first(void **state)
 	char top[] = "/tmp/flamegrid-place.XXXXXX", store[PATH_MAX], by_id[PATH_MAX];
 	char beside[PATH_MAX], found[PATH_MAX];
 
+	const struct timespec times[] = {{7, 9}, {7, 9}};
+	uint64_t changed_ns;
+
 	(void)state;
 	assert_non_null(mkdtemp(top));
 	snprintf(store, sizeof(store), "%s/profile.db", top);
@@ -68,9 +71,12 @@ static void the_folder_by_id_is_found_first(void **state)
 	assert_int_equal(event_place_move(by_id, beside), 0); /* there is none */
 	make_file(top, "profile.db.part-7");
 	make_file(top, "profile.db.second.timeline"); /* of another profile */
-	assert_false(event_place_has(store));
+	assert_false(event_place_has(store, &changed_ns));
+	assert_int_equal(changed_ns, 0);
 	assert_int_equal(mkdir(by_id, 0700), 0);
-	assert_true(event_place_has(store));
+	assert_int_equal(utimensat(AT_FDCWD, by_id, times, 0), 0);
+	assert_true(event_place_has(store, &changed_ns));
+	assert_int_equal(changed_ns, 7000000010);
 	make_file(by_id, "00000001.events");
 	assert_int_equal(event_place_find(store, id, found), 0);
 	assert_string_equal(found, by_id);
@@ -81,7 +87,7 @@ static void the_folder_by_id_is_found_first(void **state)
 	assert_int_equal(mkdir(beside, 0700), 0);
 	assert_int_equal(event_place_move(by_id, beside), 0);
 	assert_int_equal(access(by_id, F_OK), -1);
-	assert_true(event_place_has(store));
+	assert_true(event_place_has(store, &changed_ns));
 	assert_int_equal(mkdir(by_id, 0700), 0);
 	assert_int_equal(event_place_move(by_id, beside), -ENOTEMPTY);
 	event_place_remove(AT_FDCWD, by_id);
@@ -94,7 +100,7 @@ static void the_folder_by_id_is_found_first(void **state)
 	assert_int_equal(unlink(found), 0);
 	event_place_remove(AT_FDCWD, beside);
 	event_place_remove(AT_FDCWD, beside); /* there is none any more */
-	assert_false(event_place_has(store));
+	assert_false(event_place_has(store, &changed_ns));
 	snprintf(found, sizeof(found), "%s/profile.db.part-7", top);
 	assert_int_equal(unlink(found), 0);
 	snprintf(found, sizeof(found), "%s/profile.db.second.timeline", top);

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define ID_TEXT (2 * EVENT_FORMAT_ID + 1)
+#define ID_TEXT  (2 * EVENT_FORMAT_ID + 1)
+#define NS_PER_S UINT64_C(1000000000)
 
 int event_place_beside(const char *store_path, char folder[static PATH_MAX])
 {
@@ -54,20 +56,35 @@ static bool is_of(const char *name, const char *store_name)
 	return size == store + strlen(suffix) || strncmp(name + store, part, strlen(part)) == 0;
 }
 
-bool event_place_has(const char *store_path)
+/* Adds when a folder was changed. */
+static void add_change(int directory, const char *name, uint64_t *changed_ns)
+{
+	struct stat status;
+
+	if (fstatat(directory, name, &status, 0) == 0)
+		*changed_ns += (uint64_t)status.st_mtim.tv_sec * NS_PER_S +
+			       (uint64_t)status.st_mtim.tv_nsec + 1;
+}
+
+bool event_place_has(const char *store_path, uint64_t *changed_ns)
 {
 	const char *slash = strrchr(store_path, '/'), *name = slash ? slash + 1 : store_path;
 	char directory[PATH_MAX];
 	const struct dirent *entry;
 	bool is_there = false;
 
+	*changed_ns = 0;
 	if (snprintf(directory, sizeof(directory), "%.*s.", (int)(name - store_path), store_path) >=
 	    (int)sizeof(directory))
 		return false;
 	DIR *files = opendir(directory);
 
-	while (files && !is_there && (entry = readdir(files)) != NULL)
-		is_there = is_of(entry->d_name, name);
+	while (files && (entry = readdir(files)) != NULL) {
+		if (!is_of(entry->d_name, name))
+			continue;
+		is_there = true;
+		add_change(dirfd(files), entry->d_name, changed_ns);
+	}
 	if (files)
 		closedir(files);
 	return is_there;

@@ -25,8 +25,8 @@ int event_place_by_id(const char *store_path, const uint8_t *id, char folder[sta
 int event_place_find(const char *store_path, const uint8_t *id, char folder[static PATH_MAX]);
 
 /* Returns whether there is a folder of the profile with this first store, be it that of a further one. It does not look
- * into stores for their ids. */
-bool event_place_has(const char *store_path);
+ * into stores for their ids. *changed_ns: another value once a folder has come, or a file in it; 0: there is none. */
+bool event_place_has(const char *store_path, uint64_t *changed_ns);
 
 /* Gives the folder another name, under which there is none or an empty one. 0, also if there is no folder; or
  * -errno. */
