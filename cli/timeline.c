@@ -17,6 +17,7 @@
 #include "cli/timeline_losses.h"
 #include "cli/timeline_make_page.h"
 #include "cli/timeline_make_profile.h"
+#include "cli/timeline_scope.h"
 #include "cli/timeline_show_kernels.h"
 #include "cli/timeline_show_steps.h"
 #include "options/option_line.h"
@@ -328,11 +329,8 @@ static int read_gauges(const char *store_path, struct timeline_source *source, s
 static int read_events(const struct timeline *timeline, const char *store_path,
 		       struct timeline_source *source, struct shown *shown)
 {
-	struct extent *extent = &shown->extent;
-	int error = timeline_source_extent(source, &extent->first_ns, &extent->last_ns);
+	int error = find_range(timeline, source, &shown->extent, &shown->request, &shown->choice);
 
-	if (!error)
-		error = find_range(timeline, source, extent, &shown->request, &shown->choice);
 	if (!error)
 		error = timeline_events_read(source, &shown->request, shown->choice.is_step,
 					     &shown->events);
@@ -386,43 +384,34 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 
 /* Returns the exit status. */
 static int show_steps(const struct timeline *timeline, const char *store_path,
-		      struct timeline_source *source)
+		      struct timeline_source *source, const struct extent *extent)
 {
-	struct extent extent;
-	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
-
-	if (error)
-		return explain(timeline, error, &(struct timeline_choice){0});
 	return timeline_show_steps(
 		&(struct timeline_show_steps){
 			.name = timeline->path,
 			.store_path = store_path,
 			.output_path = timeline->output_path,
-			.request = request_of(timeline, &extent),
+			.request = request_of(timeline, extent),
 			.range = timeline->step_range,
 			.format = (enum steps_format)timeline->format,
-			.first_ns = extent.first_ns,
+			.first_ns = extent->first_ns,
 			.lacks = timeline->lacks.sentence,
 		},
 		source);
 }
 
 /* Returns the exit status. */
-static int show_kernels(const struct timeline *timeline, struct timeline_source *source)
+static int show_kernels(const struct timeline *timeline, struct timeline_source *source,
+			const struct extent *extent)
 {
-	struct extent extent;
-	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
-
-	if (error)
-		return explain(timeline, error, &(struct timeline_choice){0});
 	return timeline_show_kernels(
 		&(struct timeline_show_kernels){
 			.name = timeline->path,
 			.output_path = timeline->output_path,
-			.request = request_of(timeline, &extent),
+			.request = request_of(timeline, extent),
 			.by_stack = timeline->by_stack,
 			.format = (enum steps_format)timeline->format,
-			.first_ns = extent.first_ns,
+			.first_ns = extent->first_ns,
 			.lacks = timeline->lacks.sentence,
 		},
 		source);
@@ -443,14 +432,11 @@ static void cover_steps(const struct timeline_choice *choice, struct timeline_re
 
 /* Makes the time a profile, or the page of one. Returns the exit status. */
 static int make_part(const struct timeline *timeline, const char *store_path,
-		     struct timeline_source *source)
+		     struct timeline_source *source, const struct extent *extent)
 {
-	struct shown shown = {0};
-	struct extent *extent = &shown.extent;
-	int error = timeline_source_extent(source, &extent->first_ns, &extent->last_ns);
+	struct shown shown = {.extent = *extent};
+	int error = find_range(timeline, source, extent, &shown.request, &shown.choice);
 
-	if (!error)
-		error = find_range(timeline, source, extent, &shown.request, &shown.choice);
 	if (error) {
 		const int status = explain(timeline, error, &shown.choice);
 
@@ -477,11 +463,59 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 	return status;
 }
 
+/* Returns the exit status. */
+static int show_trace(const struct timeline *timeline, const char *store_path,
+		      struct timeline_source *source, const struct report_clocks *clocks,
+		      const struct extent *extent)
+{
+	struct shown shown = {.extent = *extent};
+	const int error = read_events(timeline, store_path, source, &shown);
+	const int status =
+		error ? explain(timeline, error, &shown.choice)
+		      : write_events(timeline, timeline_source_profile(source), clocks, &shown);
+
+	timeline_choice_fini(&shown.choice);
+	timeline_samples_fini(&shown.samples);
+	timeline_gauges_fini(&shown.gauges);
+	timeline_calls_fini(&shown.calls);
+	timeline_events_fini(&shown.events);
+	return status;
+}
+
+/* Whether it can be there. The page of any time says what there is. */
+static bool can_show(const struct timeline *timeline, const struct profile *profile,
+		     const struct extent *extent)
+{
+	const struct timeline_scope scope = {timeline->path, timeline->from_ns, timeline->ranks,
+					     RANKS_MAX,      extent->first_ns,  extent->last_ns};
+
+	return timeline_scope_has_ranks(&scope, profile) &&
+	       (timeline->format == TIMELINE_HTML || timeline_scope_has_time(&scope));
+}
+
+/* Returns the exit status. */
+static int show_source(const struct timeline *timeline, const char *store_path,
+		       struct timeline_source *source, const struct report_clocks *clocks)
+{
+	struct extent extent;
+	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
+
+	if (error)
+		return explain(timeline, error, &(struct timeline_choice){0});
+	if (!can_show(timeline, timeline_source_profile(source), &extent))
+		return EXIT_NOTHING;
+	if (timeline->shows_steps)
+		return show_steps(timeline, store_path, source, &extent);
+	if (timeline->shows_kernels)
+		return show_kernels(timeline, source, &extent);
+	if (timeline->format == TIMELINE_PROFILE || timeline->format == TIMELINE_HTML)
+		return make_part(timeline, store_path, source, &extent);
+	return show_trace(timeline, store_path, source, clocks, &extent);
+}
+
 static int show(const struct timeline *timeline, const char *store_path,
 		const struct profile *profile)
 {
-	struct shown shown = {0};
-	struct timeline_source *source = NULL;
 	struct report_clocks *clocks;
 	int error = report_clocks_create(profile, &clocks), status = EXIT_FAILED;
 
@@ -492,30 +526,13 @@ static int show(const struct timeline *timeline, const char *store_path,
 		report_clocks_destroy(clocks);
 		return EXIT_FAILED;
 	}
-	if (!error) {
-		source = timeline_source_create(store_path, profile, clocks->map);
-		error = source ? 0 : -ENOMEM;
-	}
-	const bool makes_part =
-		timeline->format == TIMELINE_PROFILE || timeline->format == TIMELINE_HTML;
-	const bool shows_trace = !timeline->shows_steps && !timeline->shows_kernels && !makes_part;
-	if (!error && shows_trace)
-		error = read_events(timeline, store_path, source, &shown);
-	if (!error && timeline->shows_steps)
-		status = show_steps(timeline, store_path, source);
-	else if (!error && timeline->shows_kernels)
-		status = show_kernels(timeline, source);
-	else if (!error && makes_part)
-		status = make_part(timeline, store_path, source);
-	else if (error)
-		status = explain(timeline, error, &shown.choice);
+	struct timeline_source *source =
+		error ? NULL : timeline_source_create(store_path, profile, clocks->map);
+
+	if (source)
+		status = show_source(timeline, store_path, source, clocks);
 	else
-		status = write_events(timeline, profile, clocks, &shown);
-	timeline_choice_fini(&shown.choice);
-	timeline_samples_fini(&shown.samples);
-	timeline_gauges_fini(&shown.gauges);
-	timeline_calls_fini(&shown.calls);
-	timeline_events_fini(&shown.events);
+		status = explain(timeline, error ? error : -ENOMEM, &(struct timeline_choice){0});
 	timeline_source_destroy(source);
 	report_clocks_destroy(clocks);
 	return status;

@@ -1,5 +1,6 @@
 #include "tests/support/cmocka_test.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -157,7 +158,8 @@ static void the_first_step_is_not_the_slowest(void **state)
 	begin(steps, 7, 1040, 4);
 	begin(steps, 7, 1060, 5);
 	assert_int_equal(timeline_steps_finish(steps), 0);
-	const struct timeline_step *slowest = timeline_steps_slowest(steps, &median_ns, &nr);
+	const struct timeline_step *slowest;
+	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_non_null(slowest);
 	assert_int_equal(slowest->number, 3);
 	assert_int_equal(nr, 3);
@@ -174,7 +176,8 @@ static void the_first_one_that_was_kept_may_be_the_slowest(void **state)
 	begin(steps, 7, 1000, 706);
 	begin(steps, 7, 1010, 707);
 	assert_int_equal(timeline_steps_finish(steps), 0);
-	const struct timeline_step *slowest = timeline_steps_slowest(steps, &median_ns, &nr);
+	const struct timeline_step *slowest;
+	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_non_null(slowest);
 	assert_int_equal(slowest->number, 705);
 	assert_false(slowest->is_first);
@@ -190,7 +193,8 @@ static void a_single_step_counts(void **state)
 	begin(steps, 7, 0, 1);
 	mark(steps, PROCESS, 7, 50, RECORD_MARK_STEP_END, 0);
 	assert_int_equal(timeline_steps_finish(steps), 0);
-	const struct timeline_step *slowest = timeline_steps_slowest(steps, &median_ns, &nr);
+	const struct timeline_step *slowest;
+	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_non_null(slowest);
 	assert_int_equal(slowest->number, 1);
 	assert_int_equal(nr, 1);
@@ -203,8 +207,36 @@ static void without_marks_there_is_no_step(void **state)
 	uint32_t nr;
 
 	assert_int_equal(timeline_steps_finish(steps), 0);
-	assert_null(timeline_steps_slowest(steps, &median_ns, &nr));
+	const struct timeline_step *slowest = &(struct timeline_step){0};
+	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
+	assert_null(slowest);
 	assert_int_equal(nr, 0);
+}
+
+static bool lacks_memory;
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return lacks_memory ? NULL : __real_malloc(size);
+}
+
+static void without_memory_the_slowest_is_not_taken_for_none(void **state)
+{
+	struct timeline_steps *steps = *state;
+	const struct timeline_step *slowest = &(struct timeline_step){0};
+	uint64_t median_ns;
+	uint32_t nr;
+
+	begin(steps, 7, 0, 1);
+	begin(steps, 7, 1000, 2);
+	assert_int_equal(timeline_steps_finish(steps), 0);
+	lacks_memory = true;
+	const int error = timeline_steps_slowest(steps, &slowest, &median_ns, &nr);
+	lacks_memory = false;
+	assert_int_equal(error, -ENOMEM);
+	assert_null(slowest);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -222,6 +254,7 @@ int main(void)
 		TEST(the_first_one_that_was_kept_may_be_the_slowest),
 		TEST(a_single_step_counts),
 		TEST(without_marks_there_is_no_step),
+		TEST(without_memory_the_slowest_is_not_taken_for_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,9 +219,10 @@ int timeline_choice_worst(struct timeline_source *source, const struct timeline_
 
 	*choice = (struct timeline_choice){0};
 	int error = look(source, request, true, &looker);
-	const struct timeline_step *slowest =
-		error ? NULL : timeline_steps_slowest(&looker.steps, &median_ns, &nr);
+	const struct timeline_step *slowest = NULL;
 
+	if (!error)
+		error = timeline_steps_slowest(&looker.steps, &slowest, &median_ns, &nr);
 	if (slowest)
 		error = choose_step(source, &looker.steps, slowest, median_ns, nr, choice);
 	else if (!error)

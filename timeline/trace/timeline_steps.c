@@ -123,27 +123,31 @@ static bool counts(const struct timeline_steps *steps, uint32_t i)
 		(i + 1 == steps->nr_steps || step[1].process_id != step->process_id));
 }
 
-const struct timeline_step *timeline_steps_slowest(const struct timeline_steps *steps,
-						   uint64_t *median_ns, uint32_t *nr)
+int timeline_steps_slowest(const struct timeline_steps *steps, const struct timeline_step **slowest,
+			   uint64_t *median_ns, uint32_t *nr)
 {
 	uint64_t *times = malloc((steps->nr_steps + 1ull) * sizeof(*times));
-	const struct timeline_step *slowest = NULL;
+	const struct timeline_step *longest = NULL;
 
+	*slowest = NULL;
 	*median_ns = 0;
 	*nr = 0;
-	for (uint32_t i = 0; times && i < steps->nr_steps; i++) {
+	if (!times)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < steps->nr_steps; i++) {
 		const struct timeline_step *step = &steps->steps[i];
 
 		if (!counts(steps, i))
 			continue;
 		times[(*nr)++] = step->end_ns - step->begin_ns;
-		if (!slowest || times[*nr - 1] > slowest->end_ns - slowest->begin_ns)
-			slowest = step;
+		if (!longest || times[*nr - 1] > longest->end_ns - longest->begin_ns)
+			longest = step;
 	}
-	if (slowest) {
+	if (longest) {
 		qsort(times, *nr, sizeof(*times), by_time);
 		*median_ns = times[*nr / 2];
 	}
 	free(times);
-	return slowest;
+	*slowest = longest;
+	return 0;
 }

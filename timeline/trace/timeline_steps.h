@@ -37,9 +37,9 @@ int timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
 const struct timeline_step *timeline_steps_of(const struct timeline_step *steps, uint32_t nr,
 					      uint32_t process_id);
 
-/* Returns the longest step; step 1 of a process counts only if it has no other. NULL: there is none.
- * *median_ns: of all that count, which are *nr. */
-const struct timeline_step *timeline_steps_slowest(const struct timeline_steps *steps,
-						   uint64_t *median_ns, uint32_t *nr);
+/* Finds the longest step; step 1 of a process counts only if it has no other. *slowest NULL: there is none.
+ * *median_ns: of all that count, which are *nr. 0 or -ENOMEM. */
+int timeline_steps_slowest(const struct timeline_steps *steps, const struct timeline_step **slowest,
+			   uint64_t *median_ns, uint32_t *nr);
 
 #endif

@@ -13,6 +13,7 @@ FAKE_CUDA_DEVICES=2 FAKE_CUDA_RECORDS=$scratch/records RANK=3 "$flamegrid" run -
 	>/dev/null 2>"$scratch/err"
 same "run: status" $? 0
 check "all" timeline "$scratch/p"
+cp "$scratch/err" "$scratch/whole.err"
 compare
 contains "each event is the truth's" "$scratch/out" exact
 same "a flow for each piece of work" "$(word flows 2) $(word flows 4)" "$(word work 2) 0"
@@ -77,7 +78,10 @@ compare "$offset" 0 $((first + to))
 contains "up to some time: each event is the truth's" "$scratch/out" exact
 timeline "$scratch/p" --ranks 0-2,4
 same "no such rank: status" $? 4
-contains "no such rank" "$scratch/err" "no event of these ranks"
+contains "no such rank: those that are there" "$scratch/err" "none of these ranks is in the profile, which has rank 3"
+timeline "$scratch/p" --from 9h
+same "behind the end: status" $? 4
+contains "behind the end: how long it is" "$scratch/err" "--from is behind the end: the timeline lasts $(sed -n 's/.*has events of \([0-9.]* s\).*/\1/p' "$scratch/whole.err")"
 check "this rank" timeline "$scratch/p" --ranks 1,3
 compare
 contains "this rank: all of it" "$scratch/out" exact

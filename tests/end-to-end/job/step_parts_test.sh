@@ -92,10 +92,10 @@ same "a range without --steps: status" $? 2
 # ---- what does not go well
 steps "$scratch/ranks" --ranks 9
 same "no such rank: status" $? 4
-contains "no such rank" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
+contains "no such rank" "$scratch/err" "none of these ranks is in the profile, which has ranks 0-3"
 steps "$scratch/p" --from 1h
 same "no step in this time: status" $? 4
-contains "no step in this time" "$scratch/err" "no step has both its begin and its end in this time"
+contains "no step in this time" "$scratch/err" "--from is behind the end: the timeline lasts "
 for wrong in "--step 3" "--around-worst" "-f xml"; do
 	steps "$scratch/p" $wrong
 	same "$wrong: status" $? 2

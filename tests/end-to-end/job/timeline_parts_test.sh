@@ -66,7 +66,7 @@ show training 2 --step 3 --from 1s
 show training 2 --step 3 --around-worst
 contains "one choice" "$scratch/err" "only one is possible"
 show training 4 --step 3 --ranks 4
-contains "no such rank" "$scratch/err" "no step was kept"
+contains "no such rank" "$scratch/err" "none of these ranks is in the profile, of whose processes no rank is known"
 
 # ---- ranges
 nvtx=--nvtx
@@ -156,7 +156,10 @@ check "kernels: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(di
 contains "kernels: the table says whether some drift" "$scratch/kernels" "get slower or faster beyond chance"
 "$flamegrid" timeline --kernels "$scratch/ranks" --from 9h >"$scratch/kernels" 2>"$scratch/err"
 same "kernels: no such time: status" $? 4
-contains "kernels: no such time" "$scratch/err" "no GPU work of these ranks is in this time"
+contains "kernels: no such time" "$scratch/err" "--from is behind the end: the timeline lasts "
+"$flamegrid" timeline --steps "$scratch/ranks" --ranks 7 >"$scratch/kernels" 2>"$scratch/err"
+same "steps: no such rank: status" $? 4
+contains "steps: no such rank" "$scratch/err" "none of these ranks is in the profile, which has ranks 0-3"
 for wrong in "--steps" "--step 3" "-f chrome" "--step-range forward"; do
 	"$flamegrid" timeline --kernels "$scratch/ranks" $wrong >/dev/null 2>"$scratch/err"
 	same "kernels $wrong: status" $? 2
@@ -176,7 +179,7 @@ show merged 0 --step 5
 same "merged: step 5" "$(line work)" in_step_5
 "$flamegrid" merge -o "$scratch/again" "$scratch/merged" 2>"$scratch/err"
 "$flamegrid" timeline "$scratch/again" --ranks 0 -o "$scratch/t" 2>"$scratch/err"
-contains "merged twice: no rank is known" "$scratch/err" "no event of these ranks was kept in this time"
+contains "merged twice: no rank is known" "$scratch/err" "of whose processes no rank is known"
 show again 0 --step 23
 same "merged twice: step 23" "$(line work)" in_step_23
 rm "$scratch"/again/profile.db
