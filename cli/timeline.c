@@ -156,6 +156,7 @@ struct shown {
 	struct timeline_calls calls;
 	struct timeline_samples samples;
 	struct timeline_gauges gauges;
+	struct capture_pauses pauses;
 };
 
 static const char *name_of(const char *path)
@@ -231,7 +232,8 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 							    : TRACE_WRITER_PERFETTO,
 			profile, clocks,
 			&(struct trace_content){&shown->events, &shown->calls, &shown->samples,
-						&shown->gauges, timeline->lacks.sentence},
+						&shown->gauges, &shown->pauses,
+						timeline->lacks.sentence},
 			&counts);
 		size = ftell(file.stream);
 		error = output_file_close(&file, error);
@@ -338,6 +340,8 @@ static int read_events(const struct timeline *timeline, const char *store_path,
 	if (!error)
 		error = read_gauges(store_path, source, shown);
 	if (!error)
+		error = capture_pauses_read(&shown->pauses, source, &shown->request);
+	if (!error)
 		error = timeline_events_marks_around(source, &shown->request, &shown->events);
 	if (!error)
 		error = read_calls(store_path, source, shown);
@@ -377,6 +381,7 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 		return EXIT_FAILED;
 	say_clocks(clocks);
 	timeline_losses_say_workless(events->nr_workless);
+	timeline_losses_say_pauses(&shown->pauses, shown->extent.first_ns, shown->extent.last_ns);
 	return timeline_losses_say(&events->counts, events->nr_launchless, shown->nr_silent)
 		       ? EXIT_LOSS
 		       : EXIT_OK;
@@ -478,6 +483,7 @@ static int show_trace(const struct timeline *timeline, const char *store_path,
 	timeline_samples_fini(&shown.samples);
 	timeline_gauges_fini(&shown.gauges);
 	timeline_calls_fini(&shown.calls);
+	capture_pauses_fini(&shown.pauses);
 	timeline_events_fini(&shown.events);
 	return status;
 }

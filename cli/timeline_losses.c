@@ -88,6 +88,21 @@ void timeline_losses_say_workless(uint64_t nr_workless)
 			   nr_workless, nr_workless == 1 ? " has" : "es have");
 }
 
+void timeline_losses_say_pauses(const struct capture_pauses *pauses, uint64_t first_ns,
+				uint64_t last_ns)
+{
+	uint64_t sum_ns = 0;
+
+	for (uint32_t i = 0; i < pauses->nr_pauses; i++)
+		sum_ns += pauses->pauses[i].end_ns - pauses->pauses[i].begin_ns;
+	if (pauses->nr_pauses)
+		log_notice(
+			"outside of capture windows nothing is known: %.3f s of all processes, in "
+			"%" PRIu32 " times between windows, of a timeline of %.3f s",
+			(double)sum_ns * 1e-9, pauses->nr_pauses,
+			(double)(last_ns - first_ns) * 1e-9);
+}
+
 bool timeline_losses_say_missing(const struct profile *profile, bool is_written)
 {
 	char names[NAMES_MAX * (STORE_NOTE_SIZE + 2)] = "", more[32] = "";

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "report/profile/profile.h"
+#include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/timeline_source.h"
 
 /* nr_launchless: pieces of GPU work whose launch is not there. nr_silent: timeline_losses_silent(). Returns whether
@@ -15,6 +16,10 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 
 /* Says how many launches have no GPU work. It may come later; so this is no loss. */
 void timeline_losses_say_workless(uint64_t nr_workless);
+
+/* Says how much of the time was not captured. All times are on the source's clock. */
+void timeline_losses_say_pauses(const struct capture_pauses *pauses, uint64_t first_ns,
+				uint64_t last_ns);
 
 /* Names the nodes whose timelines are not beside the profile. is_written: they may still come. Returns whether there
  * are any. */

@@ -12,17 +12,17 @@
 #define RECORD_NAME_NONE  0u          /* no name, or it was lost */
 #define RECORD_STACK_FULL 0xffffffffu /* in a ring: there was no room for another stack */
 /* in a ring: a BPF program walked the stack at the guest's probe, and the agent has it from there (launch_probe.h) */
-#define RECORD_STACK_PROBE    0xfffffffeu
+#define RECORD_STACK_PROBE 0xfffffffeu
 #define RECORD_STACK_DEPTH 255u       /* words (stack_word.h) of one stack at most */
 #define RECORD_CODES_MAX   (1u << 16) /* Python functions of one process */
 /* bytes of a file's name, and of a function's; a longer one loses its front */
-#define RECORD_CODE_TEXT_MAX  4096u
-#define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
-#define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
+#define RECORD_CODE_TEXT_MAX 4096u
+#define RECORD_STACKS_MAX    (1u << 18) /* stacks of one process */
+#define RECORD_NAME_MAX      65535u     /* bytes of a name; a longer one is cut */
 /* the record belongs to no single GPU, or its GPU is not known; never of GPU work */
-#define RECORD_DEVICE_NONE    0xffffffffu
+#define RECORD_DEVICE_NONE 0xffffffffu
 /* CUDA ordinals of one process; a higher one is counted under the last */
-#define RECORD_DEVICES_MAX    64u
+#define RECORD_DEVICES_MAX 64u
 
 enum record_launch_flags {
 	/* written at the call's exit: the launch with this correlation_id failed and has no GPU record */
@@ -40,6 +40,10 @@ enum record_mark {
 	RECORD_MARK_RANGES = 0,   /* a range was opened or closed */
 	RECORD_MARK_STEP = 1,     /* a step begins: correlation_id is its number, from 1 */
 	RECORD_MARK_STEP_END = 2, /* the thread's step ends: its number, or 0 */
+	/* An agent makes these two of a process's capture windows (DEFINITION_WINDOW), once another one has begun:
+	 * between them nothing was captured. tid and stack_id are 0. */
+	RECORD_MARK_WINDOW_END = 3,
+	RECORD_MARK_WINDOW = 4,
 };
 
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */

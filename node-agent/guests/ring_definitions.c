@@ -243,6 +243,21 @@ static uint32_t head_size(uint32_t type)
 	}
 }
 
+static void define_window(struct ring_definitions *definitions, const void *head)
+{
+	const struct definition_window *window = head;
+
+	definitions->window_open = window->end_ns == 0;
+	if (window->end_ns) {
+		definitions->window_end_ns = window->end_ns;
+	} else if (definitions->window_end_ns && definitions->window_end_ns < window->begin_ns &&
+		   definitions->nr_pauses < RING_DEFINITIONS_PAUSES) {
+		definitions->pauses[definitions->nr_pauses++] = (struct ring_pause){
+			definitions->window_end_ns, window->begin_ns, (uint16_t)window->window};
+		definitions->window_end_ns = 0;
+	}
+}
+
 static int define(struct ring_definitions *definitions, uint32_t type, uint32_t size)
 {
 	const void *head = definitions->definition;
@@ -285,8 +300,7 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 		return judge(definitions,
 			     ring_samples_cubin(definitions->samples, head, text, text_size));
 	default: /* DEFINITION_WINDOW: the records carry its number */
-		definitions->window_open =
-			((const struct definition_window *)definitions->definition)->end_ns == 0;
+		define_window(definitions, head);
 		return 0;
 	}
 }
@@ -303,7 +317,8 @@ static int read_all(struct ring_definitions *definitions, struct record_ring *ri
 	const uint64_t room = definitions->text_room;
 
 	while (room - definitions->text_room < RING_DEFINITIONS_TEXT_AT_ONCE &&
-	       !ring_samples_is_full(definitions->samples)) {
+	       !ring_samples_is_full(definitions->samples) &&
+	       definitions->nr_pauses < RING_DEFINITIONS_PAUSES) {
 		uint32_t type, size;
 		int r = record_ring_read_definition(ring, snapshot, &type, definitions->definition,
 						    DEFINITION_SIZE_MAX, &size);

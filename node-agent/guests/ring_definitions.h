@@ -19,8 +19,15 @@
 #define RING_DEFINITIONS_TEXT_AT_ONCE (128u << 10) /* bytes of names and paths, in one message */
 #define RING_DEFINITIONS_MODULES_MAX  (1u << 15)   /* files that one process announces */
 
+#define RING_DEFINITIONS_PAUSES 64u /* between windows, that wait to be sent */
+
 struct record_ring;
 struct record_ring_snapshot;
+
+struct ring_pause { /* a time between two capture windows; CLOCK_MONOTONIC */
+	uint64_t begin_ns, end_ns;
+	uint16_t window; /* the one behind it */
+};
 
 /* Embedded. */
 struct ring_definitions {
@@ -32,10 +39,14 @@ struct ring_definitions {
 	uint64_t text_room;  /* bytes of names and paths that the process may still bring */
 	uint32_t nr_modules; /* files announced so far */
 	int64_t clock_offset_ns;
-	bool clock_valid;    /* the offset comes from the newest calibration */
-	bool given_up;       /* the lane made no sense; the ledger counts that */
-	bool lacks_cupti;    /* the guest has said so */
-	bool window_open;    /* a capture window's begin was read, and its end was not yet */
+	bool clock_valid;       /* the offset comes from the newest calibration */
+	bool given_up;          /* the lane made no sense; the ledger counts that */
+	bool lacks_cupti;       /* the guest has said so */
+	bool window_open;       /* a capture window's begin was read, and its end was not yet */
+	uint64_t window_end_ns; /* of the last window that ended; 0: none has */
+	struct ring_pause
+		pauses[RING_DEFINITIONS_PAUSES]; /* the oldest first; the caller takes them */
+	uint32_t nr_pauses;
 	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while definitions wait to be read */
 };
 
@@ -46,7 +57,7 @@ int ring_definitions_init(struct ring_definitions *definitions, const struct rin
 void ring_definitions_fini(struct ring_definitions *definitions);
 
 /* Reads all unread definitions within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text, or as many samples
- * of kernels as one message takes. A definition that
+ * of kernels as one message takes, or RING_DEFINITIONS_PAUSES windows. A definition that
  * makes no sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
 int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
 			  const struct record_ring_snapshot *snapshot);

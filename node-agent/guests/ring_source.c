@@ -153,9 +153,36 @@ static int translate_launch(struct ring_source *source, struct launch_record *la
 	return r;
 }
 
+/* Sends times between windows as marks. Returns whether all are in the batch. */
+static bool send_pauses(struct ring_definitions *definitions, struct batch_builder *builder)
+{
+	uint32_t room, sent = 0;
+	struct launch_record *marks = batch_builder_launch_room(builder, &room);
+
+	for (; sent < definitions->nr_pauses && 2 * sent + 2 <= room; sent++) {
+		const struct ring_pause *pause = &definitions->pauses[sent];
+		struct launch_record mark = {.time_ns = pause->begin_ns,
+					     .cbid = RECORD_MARK_WINDOW_END,
+					     .window = pause->window,
+					     .flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK};
+
+		marks[(size_t)2 * sent] = mark;
+		mark.time_ns = pause->end_ns;
+		mark.cbid = RECORD_MARK_WINDOW;
+		marks[(size_t)2 * sent + 1] = mark;
+	}
+	batch_builder_commit_launches(builder, 2 * sent);
+	definitions->nr_pauses -= sent;
+	memmove(definitions->pauses, definitions->pauses + sent,
+		definitions->nr_pauses * sizeof(*definitions->pauses));
+	return definitions->nr_pauses == 0;
+}
+
 /* Returns 1 when the batch is full; 0 when all lanes are read; or -errno. */
 static int read_launches(struct ring_source *source, struct batch_builder *builder)
 {
+	if (source->definitions.nr_pauses && !send_pauses(&source->definitions, builder))
+		return 1;
 	while (source->lane < source->snapshot.lanes) {
 		uint32_t room;
 		struct launch_record *launches = batch_builder_launch_room(builder, &room);

@@ -13,7 +13,7 @@ const isHidden = (page, id) => page.value(`document.getElementById("${id}").hidd
 const levelsOf = (rank, bin, bins) => {
 	const scale = bin === bins - 1 ? 2 : 1; // the last bin is half as long
 	const sums = [(bin * 7 + rank * 13) % 60, bin === 17 ? 5 : 0, ...[[0, 0, 0], [0, 20, 0], [0, 0, 0], [12, 0, 8]][Math.floor(bin / 50) % 4],
-		bin % 10 === 0 ? 4 : 0]
+		bin % 10 === 0 ? 4 : 0, 0]
 		.map((sum = 0, i, all) => all.slice(0, i + 1).reduce((whole, part) => whole + part, 0) * scale);
 	const most = Math.max(100, sums.at(-1)), levels = sums.map((sum) => Math.floor((sum * 100 + most / 2) / most));
 

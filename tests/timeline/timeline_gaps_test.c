@@ -49,7 +49,7 @@ static void work_that_comes_late_closes_a_gap(void **state)
 	add(gaps, 0, 900, 1000);
 	add(gaps, 0, 1050, 1100);
 	add(gaps, 0, 150, 880); /* another stream */
-	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_true(timeline_gaps_largest(gaps, NULL, &gap));
 	assert_int_equal(gap.start_ns, 1000);
 	assert_int_equal(gap.end_ns, 1050);
 }
@@ -63,7 +63,7 @@ static void gpus_have_gaps_of_their_own(void **state)
 	add(gaps, 1, 200, 300);
 	add(gaps, 0, 250, 300);
 	add(gaps, 1, 370, 400);
-	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_true(timeline_gaps_largest(gaps, NULL, &gap));
 	assert_int_equal(gap.device_id, 1);
 	assert_int_equal(gap.start_ns, 300);
 	assert_int_equal(gap.end_ns, 370);
@@ -78,9 +78,9 @@ static void waits_are_no_work(void **state)
 	add(gaps, 0, 100, 200);
 	wait.kind = RECORD_GPU_SYNC;
 	assert_int_equal(timeline_gaps_add(gaps, &wait), 0);
-	assert_false(timeline_gaps_largest(gaps, &gap));
+	assert_false(timeline_gaps_largest(gaps, NULL, &gap));
 	add(gaps, 0, 900, 1000);
-	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_true(timeline_gaps_largest(gaps, NULL, &gap));
 	assert_int_equal(gap.end_ns - gap.start_ns, 700);
 }
 
@@ -97,7 +97,7 @@ static void the_largest_gap_outlives_the_small_ones(void **state)
 
 		add(gaps, 0, start_ns, start_ns + 60 + n % 30);
 	}
-	assert_true(timeline_gaps_largest(gaps, &gap));
+	assert_true(timeline_gaps_largest(gaps, NULL, &gap));
 	assert_int_equal(gap.start_ns, 1000 + 100 * large + 60 + large % 30);
 	assert_int_equal(gap.end_ns, 1000 + 100 * (large + 1) + 5000);
 }
@@ -117,7 +117,7 @@ static void busy_time_is_counted_by_step(void **state)
 	struct timeline_busy busy;
 
 	(void)state;
-	assert_int_equal(timeline_busy_init(&busy, NULL, work, 4), 0);
+	assert_int_equal(timeline_busy_init(&busy, NULL, work, 4, NULL), 0);
 	assert_int_equal(busy.step_ns, 1000);
 	assert_int_equal(busy.nr_loads, 8);
 	for (uint32_t i = 0; i < 8; i++) {
@@ -130,7 +130,7 @@ static void busy_time_is_counted_by_step(void **state)
 	assert_int_equal(busy.idle[0].end_ns, 40000);
 	assert_int_equal(busy.idle[0].reason, TIMELINE_IDLE_UNKNOWN);
 	timeline_busy_fini(&busy);
-	assert_int_equal(timeline_busy_init(&busy, NULL, work, 0), 0);
+	assert_int_equal(timeline_busy_init(&busy, NULL, work, 0, NULL), 0);
 	assert_int_equal(busy.nr_loads + busy.nr_idle, 0);
 	timeline_busy_fini(&busy);
 }
@@ -169,7 +169,7 @@ static void idle_time_has_the_reason_of_the_launch_that_ends_it(void **state)
 	work[3].launch = 1; /* of two that begin together, the one whose launch is here */
 	work[4].launch = 2;
 	work[5].launch = 3;
-	assert_int_equal(timeline_busy_init(&busy, launches, work, 7), 0);
+	assert_int_equal(timeline_busy_init(&busy, launches, work, 7, NULL), 0);
 	assert_int_equal(busy.nr_idle, sizeof(want) / sizeof(*want));
 	for (uint32_t i = 0; i < busy.nr_idle; i++) {
 		assert_int_equal(busy.idle[i].begin_ns, want[i].begin_ns);
@@ -189,13 +189,53 @@ static void times_may_be_any(void **state)
 	struct timeline_busy busy;
 
 	(void)state;
-	assert_int_equal(timeline_busy_init(&busy, NULL, work, 2), 0);
+	assert_int_equal(timeline_busy_init(&busy, NULL, work, 2, NULL), 0);
 	assert_in_range(busy.nr_loads, 1, TIMELINE_BUSY_STEPS);
 	assert_int_equal(busy.nr_idle, 1);
 	timeline_busy_fini(&busy);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* A gap over two windows, and one that begins within a pause. */
+static void nothing_is_known_between_windows(void **state)
+{
+	enum { MS = 1000000 };
+	static const struct timeline_launch launches[] = {{.time_ns = 80 * MS}};
+	static const struct timeline_idle want[] = {
+		{10 * MS, 20 * MS, 0, TIMELINE_SOURCE_NONE, TIMELINE_IDLE_UNKNOWN},
+		{20 * MS, 50 * MS, 0, TIMELINE_SOURCE_NONE, TIMELINE_IDLE_PAUSE},
+		{50 * MS, 60 * MS, 0, TIMELINE_SOURCE_NONE, TIMELINE_IDLE_UNKNOWN},
+		{60 * MS, 70 * MS, 0, TIMELINE_SOURCE_NONE, TIMELINE_IDLE_PAUSE},
+		{70 * MS, 80 * MS, 0, 0, TIMELINE_IDLE_HOST},
+		{80 * MS, 90 * MS, 0, 0, TIMELINE_IDLE_START},
+	};
+	struct timeline_work work[] = {work_of(0, 0, 10 * MS), work_of(0, 90 * MS, 91 * MS)};
+	const uint32_t id = work[0].process_id;
+	struct capture_pause list[] = {
+		{1 * MS, 2 * MS, id}, {20 * MS, 50 * MS, id}, {60 * MS, 70 * MS, id}};
+	const struct capture_pauses pauses = {list, 3};
+	struct timeline_gap gap;
+	struct timeline_busy busy;
+
+	work[1].launch = 0;
+	assert_int_equal(timeline_busy_init(&busy, launches, work, 2, &pauses), 0);
+	assert_int_equal(busy.nr_idle, sizeof(want) / sizeof(*want));
+	for (uint32_t i = 0; i < busy.nr_idle; i++) {
+		assert_int_equal(busy.idle[i].begin_ns, want[i].begin_ns);
+		assert_int_equal(busy.idle[i].end_ns, want[i].end_ns);
+		assert_int_equal(busy.idle[i].launch, want[i].launch);
+		assert_int_equal(busy.idle[i].reason, want[i].reason);
+	}
+	timeline_busy_fini(&busy);
+	assert_int_equal(timeline_gaps_add(*state, &work[0]), 0);
+	assert_int_equal(timeline_gaps_add(*state, &work[1]), 0);
+	assert_true(timeline_gaps_largest(*state, NULL, &gap));
+	assert_false(timeline_gaps_largest(*state, &pauses, &gap));
+	list[1].process_id = list[2].process_id = id + 1; /* another process's */
+	assert_true(timeline_gaps_largest(*state, &pauses, &gap));
+	assert_int_equal(gap.end_ns, 90 * MS);
+}
 
 int main(void)
 {
@@ -206,6 +246,7 @@ int main(void)
 		TEST(the_largest_gap_outlives_the_small_ones),
 		TEST(busy_time_is_counted_by_step),
 		TEST(idle_time_has_the_reason_of_the_launch_that_ends_it),
+		TEST(nothing_is_known_between_windows),
 		TEST(times_may_be_any),
 	};
 

@@ -136,7 +136,7 @@ static void assert_steps(struct fixture *f, uint32_t nr_open, uint64_t begin_ns,
 	assert_non_null(ranges);
 	for (uint32_t i = 0; i < f->nr_marks; i++)
 		assert_int_equal(step_ranges_add(ranges, &f->marks[i], &steps), 0);
-	assert_int_equal(timeline_steps_finish(&steps), 0);
+	assert_int_equal(timeline_steps_finish(&steps, NULL), 0);
 	assert_int_equal(steps.nr_steps, 1);
 	assert_int_equal(steps.steps[0].begin_ns, begin_ns);
 	assert_int_equal(steps.steps[0].end_ns, end_ns);

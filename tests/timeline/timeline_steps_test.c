@@ -51,7 +51,7 @@ static void a_step_ends_where_the_next_one_of_its_thread_begins(void **state)
 	begin(steps, 7, 400, 3);
 	mark(steps, PROCESS, 7, 600, RECORD_MARK_STEP_END, 0);
 	mark(steps, PROCESS, 7, 650, RECORD_MARK_STEP_END, 0); /* of nothing */
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	assert_int_equal(steps->nr_steps, 2);
 	assert_int_equal(steps->nr_open, 1);
 	assert_int_equal(steps->steps[0].number, 1);
@@ -69,7 +69,7 @@ static void a_step_whose_next_mark_is_missing_stays_open(void **state)
 	begin(steps, 7, 900, 52);
 	begin(steps, 7, 1000, 53);
 	mark(steps, PROCESS, 7, 1900, RECORD_MARK_STEP_END, 61); /* those of 54 to 60 are missing */
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	assert_int_equal(steps->nr_steps, 2);
 	assert_int_equal(steps->steps[0].number, 18);
 	assert_int_equal(steps->steps[1].number, 52);
@@ -84,7 +84,7 @@ static void a_step_of_two_windows_stays_open(void **state)
 		begin(steps, 7, 100 * number, number);
 		steps->marks[number - 1].window = number <= 2 ? 1 : 2;
 	}
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	assert_int_equal(steps->nr_steps, 2);
 	assert_int_equal(steps->steps[0].number, 1);
 	assert_int_equal(steps->steps[1].number, 3);
@@ -98,7 +98,7 @@ static void marks_come_in_any_order(void **state)
 	begin(steps, 7, 300, 3);
 	begin(steps, 7, 100, 1);
 	begin(steps, 7, 200, 2);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	assert_int_equal(steps->nr_steps, 2);
 	assert_int_equal(steps->steps[0].number, 1);
 	assert_int_equal(steps->steps[1].number, 2);
@@ -113,7 +113,7 @@ static void launches_and_ranges_are_no_steps(void **state)
 		timeline_steps_add(
 			steps, &(struct timeline_launch){.time_ns = 1, .mark = RECORD_MARK_STEP}),
 		0);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	assert_int_equal(steps->nr_marks, 0);
 	assert_int_equal(steps->nr_steps + steps->nr_open, 0);
 }
@@ -128,7 +128,7 @@ static void a_number_is_found_in_all_processes(void **state)
 		for (uint32_t number = 1; number <= 4; number++)
 			mark(steps, process, 7, 1000 * number + 10 * process, RECORD_MARK_STEP,
 			     number);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	assert_int_equal(timeline_steps_find(steps, 2, &found, &nr), 0);
 	assert_int_equal(nr, 3);
 	for (uint32_t process = 1; process <= 3; process++) {
@@ -157,7 +157,7 @@ static void the_first_step_is_not_the_slowest(void **state)
 	begin(steps, 7, 1010, 3);
 	begin(steps, 7, 1040, 4);
 	begin(steps, 7, 1060, 5);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	const struct timeline_step *slowest;
 	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_non_null(slowest);
@@ -175,7 +175,7 @@ static void the_first_one_that_was_kept_may_be_the_slowest(void **state)
 	begin(steps, 7, 0, 705);
 	begin(steps, 7, 1000, 706);
 	begin(steps, 7, 1010, 707);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	const struct timeline_step *slowest;
 	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_non_null(slowest);
@@ -192,7 +192,7 @@ static void a_single_step_counts(void **state)
 
 	begin(steps, 7, 0, 1);
 	mark(steps, PROCESS, 7, 50, RECORD_MARK_STEP_END, 0);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	const struct timeline_step *slowest;
 	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_non_null(slowest);
@@ -206,11 +206,28 @@ static void without_marks_there_is_no_step(void **state)
 	uint64_t median_ns;
 	uint32_t nr;
 
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	const struct timeline_step *slowest = &(struct timeline_step){0};
 	assert_int_equal(timeline_steps_slowest(steps, &slowest, &median_ns, &nr), 0);
 	assert_null(slowest);
 	assert_int_equal(nr, 0);
+}
+
+static void a_step_that_was_not_captured_all_the_time_has_no_end(void **state)
+{
+	struct timeline_steps *steps = *state;
+	struct capture_pause list[] = {{1005, 1009, PROCESS}};
+	const struct capture_pauses pauses = {list, 1};
+
+	begin(steps, 7, 0, 1);
+	begin(steps, 7, 1000, 2);
+	begin(steps, 7, 1010, 3);
+	begin(steps, 7, 1040, 4);
+	assert_int_equal(timeline_steps_finish(steps, &pauses), 0);
+	assert_int_equal(steps->nr_steps, 2);
+	assert_int_equal(steps->steps[0].number, 1);
+	assert_int_equal(steps->steps[1].number, 3);
+	assert_int_equal(steps->nr_open, 2); /* and the last one */
 }
 
 static bool lacks_memory;
@@ -231,7 +248,7 @@ static void without_memory_the_slowest_is_not_taken_for_none(void **state)
 
 	begin(steps, 7, 0, 1);
 	begin(steps, 7, 1000, 2);
-	assert_int_equal(timeline_steps_finish(steps), 0);
+	assert_int_equal(timeline_steps_finish(steps, NULL), 0);
 	lacks_memory = true;
 	const int error = timeline_steps_slowest(steps, &slowest, &median_ns, &nr);
 	lacks_memory = false;
@@ -254,6 +271,7 @@ int main(void)
 		TEST(the_first_one_that_was_kept_may_be_the_slowest),
 		TEST(a_single_step_counts),
 		TEST(without_marks_there_is_no_step),
+		TEST(a_step_that_was_not_captured_all_the_time_has_no_end),
 		TEST(without_memory_the_slowest_is_not_taken_for_none),
 	};
 

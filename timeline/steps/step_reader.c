@@ -39,20 +39,24 @@ static int read_steps(struct timeline_source *source, const struct timeline_requ
 	struct taker taker = {0};
 	const struct timeline_sink sink = {take_launch, ignore_work, &taker};
 	struct timeline_request marks = *request;
+	struct capture_pauses pauses;
 
 	marks.from_ns = 0;
 	marks.to_ns = UINT64_MAX;
 	marks.marks_alone = true;
 	if (range && !(taker.ranges = step_ranges_create(timeline_source_profile(source), range)))
 		return -ENOMEM;
-	int error = timeline_source_read(source, &marks, &sink, counts);
+	int error = capture_pauses_read(&pauses, source, request);
 	if (!error)
-		error = timeline_steps_finish(&taker.steps);
+		error = timeline_source_read(source, &marks, &sink, counts);
+	if (!error)
+		error = timeline_steps_finish(&taker.steps, &pauses);
 	if (!error)
 		error = step_rows_init(rows, &taker.steps, request->from_ns, request->to_ns);
 	/* Ranges are numbered from the first one that was kept. */
 	for (uint32_t i = 0; range && counts->log.dropped_events && i < rows->nr_rows; i++)
 		rows->rows[i].is_first = false;
+	capture_pauses_fini(&pauses);
 	timeline_steps_fini(&taker.steps);
 	step_ranges_destroy(taker.ranges);
 	return error;

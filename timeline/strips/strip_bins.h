@@ -13,6 +13,7 @@ enum strip_part {
 	STRIP_NCCL,       /* NCCL's kernels of which nothing more is known */
 	STRIP_NCCL_WAITS, /* for kernels of other ranks (nccl_waits.h) */
 	STRIP_COPIES,     /* copies and memsets */
+	STRIP_PAUSES,     /* a process was not captured (capture_pauses.h) */
 	STRIP_PARTS,
 };
 

@@ -14,6 +14,7 @@
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_totals.h"
+#include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/nccl_names.h"
 #include "timeline/trace/timeline_stretches.h"
 
@@ -39,12 +40,13 @@ struct maker {
 	const struct nccl_waits *nccl;
 	struct strip_devices devices;
 	struct nccl_names names;
-	struct strip_bins *bins;     /* owns; of the first TIME_STRIPS_MOST devices */
-	uint8_t *have_work;          /* owns; by device */
-	uint8_t *processes;          /* owns; [id - 1]: it has a strip; NULL: all may have one */
-	struct pieces *pieces;       /* owns; as bins */
-	uint32_t nr_new, pieces_max; /* of all devices: those of the stretch */
-	uint64_t from_ns, to_ns;     /* of the stretch */
+	struct strip_bins *bins; /* owns; of the first TIME_STRIPS_MOST devices */
+	uint8_t *have_work;      /* owns; by device */
+	uint8_t *processes;      /* owns; [id - 1]: it has a strip; NULL: all may have one */
+	struct pieces *pieces;   /* owns; as bins */
+	struct capture_pauses pauses;
+	uint32_t nr_new, pieces_max;     /* of all devices: those of the stretch */
+	uint64_t from_ns, to_ns;         /* of the stretch */
 	uint64_t cut_from_ns, cut_to_ns; /* what lies outside of them is cut off */
 };
 
@@ -102,6 +104,30 @@ static int take_work(void *context, const struct timeline_work *work)
 	if (device >= TIME_STRIPS_MOST)
 		return 0;
 	return add_pieces(maker, work, device);
+}
+
+/* Adds those that begin in the stretch, or in the part, to all devices of their processes. */
+static int add_pauses(struct maker *maker)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < maker->pauses.nr_pauses && !error; i++) {
+		const struct capture_pause *pause = &maker->pauses.pauses[i];
+		const struct roster_process *process =
+			roster_process(maker->devices.roster, pause->process_id);
+
+		if (pause->begin_ns < maker->from_ns || pause->begin_ns >= maker->to_ns)
+			continue;
+		for (uint32_t k = 0; k < process->nr_devices && !error; k++) {
+			const uint32_t device = strip_devices_find(
+				&maker->devices, pause->process_id, process->devices[k].device_id);
+
+			if (device < TIME_STRIPS_MOST)
+				error = add_piece(maker, device, STRIP_PAUSES, pause->begin_ns,
+						  pause->end_ns);
+		}
+	}
+	return error;
 }
 
 static int by_start(const void *a, const void *b)
@@ -166,7 +192,8 @@ static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 	if (error)
 		return error;
 	timeline_stretches_count(&maker->made->counts, &counts);
-	return add_to_bins(maker);
+	error = add_pauses(maker);
+	return error ? error : add_to_bins(maker);
 }
 
 /* Moves the bins of devices with work into the strips. 0 or -ENOMEM. */
@@ -257,6 +284,8 @@ static int init(struct maker *maker)
 
 	if (!error)
 		error = nccl_names_init(&maker->names, profile->collection->catalog);
+	if (!error)
+		error = capture_pauses_read(&maker->pauses, maker->source, &TIMELINE_REQUEST_ALL);
 	maker->bins = calloc(TIME_STRIPS_MOST, sizeof(*maker->bins));
 	maker->pieces = calloc(TIME_STRIPS_MOST, sizeof(*maker->pieces));
 	maker->have_work = calloc(maker->devices.nr_devices + 1ull, 1);
@@ -274,6 +303,7 @@ static void fini(struct maker *maker)
 	free(maker->have_work);
 	free(maker->processes);
 	nccl_names_fini(&maker->names);
+	capture_pauses_fini(&maker->pauses);
 	strip_devices_fini(&maker->devices);
 }
 
@@ -396,6 +426,8 @@ static int take_part(struct maker *maker, const struct time_strips_part *part)
 	for (uint32_t i = 0; i < events->nr_work && !error; i++)
 		if (time_boxes_has_part(&events->work[i], part->from_ns, part->to_ns))
 			error = take_work(maker, &events->work[i]);
+	if (!error)
+		error = add_pauses(maker);
 	return error ? error : add_to_bins(maker);
 }
 

@@ -149,6 +149,7 @@ int idle_words_find(const struct idle_words *words, const struct timeline_idle *
 		[TIMELINE_IDLE_LAUNCHES] = "idle: launch-bound",
 		[TIMELINE_IDLE_HOST] = "idle: host did not launch",
 		[TIMELINE_IDLE_START] = "idle: launched, not started",
+		[TIMELINE_IDLE_PAUSE] = "not captured",
 	};
 	struct doing doing = {.nr_stacks = 0};
 	char label[LABEL_SIZE];

@@ -10,6 +10,7 @@
 struct maker {
 	struct timeline_busy *made;
 	const struct timeline_launch *launches;
+	const struct capture_pauses *pauses;
 	const struct timeline_work *work, *end; /* of the process: the present piece, and the end */
 	uint32_t device_id;
 	uint64_t begin_ns, end_ns; /* of the stretch of work; both 0: none yet */
@@ -99,6 +100,33 @@ static int add_piece(struct maker *maker, const struct timeline_idle *piece)
 	return 0;
 }
 
+/* Adds the pauses of the gap, and what is before each of them. The rest is left. */
+static int add_pauses(struct maker *maker, struct timeline_idle *rest)
+{
+	const uint32_t process_id = maker->work->process_id;
+	const struct capture_pause *pause;
+	int error = 0;
+
+	while (!error &&
+	       (pause = capture_pauses_find(maker->pauses, process_id, rest->begin_ns)) != NULL &&
+	       pause->begin_ns < rest->end_ns) {
+		struct timeline_idle piece = *rest;
+
+		piece.launch = TIMELINE_SOURCE_NONE;
+		if (pause->begin_ns > piece.begin_ns) {
+			piece.end_ns = pause->begin_ns;
+			error = add_piece(maker, &piece);
+			piece.begin_ns = pause->begin_ns;
+		}
+		piece.end_ns = pause->end_ns < rest->end_ns ? pause->end_ns : rest->end_ns;
+		piece.reason = TIMELINE_IDLE_PAUSE;
+		if (!error)
+			error = add_piece(maker, &piece);
+		rest->begin_ns = piece.end_ns;
+	}
+	return error;
+}
+
 /* Adds the gap before the present piece of work. */
 static int add_idle(struct maker *maker)
 {
@@ -109,6 +137,9 @@ static int add_idle(struct maker *maker)
 
 	if (piece.end_ns - piece.begin_ns < TIMELINE_BUSY_IDLE_NS)
 		return 0;
+	int error = add_pauses(maker, &piece);
+	if (error)
+		return error;
 	if (piece.launch == TIMELINE_SOURCE_NONE)
 		return add_piece(maker, &piece);
 	const uint64_t time_ns = maker->launches[piece.launch].time_ns;
@@ -121,7 +152,7 @@ static int add_idle(struct maker *maker)
 	piece.reason = piece.end_ns - piece.begin_ns < TIMELINE_BUSY_HOST_NS
 			       ? TIMELINE_IDLE_LAUNCHES
 			       : TIMELINE_IDLE_HOST;
-	int error = add_piece(maker, &piece);
+	error = add_piece(maker, &piece);
 	return error ? error : add_piece(maker, &start);
 }
 
@@ -145,10 +176,12 @@ static int add_work(struct maker *maker)
 }
 
 static int add_device(struct timeline_busy *busy, const struct timeline_launch *launches,
-		      const struct timeline_work *work, uint32_t nr_work, uint32_t device_id)
+		      const struct timeline_work *work, uint32_t nr_work,
+		      const struct capture_pauses *pauses, uint32_t device_id)
 {
 	struct maker maker = {.made = busy,
 			      .launches = launches,
+			      .pauses = pauses,
 			      .work = work,
 			      .end = work + nr_work,
 			      .device_id = device_id};
@@ -165,7 +198,8 @@ static int add_device(struct timeline_busy *busy, const struct timeline_launch *
 }
 
 int timeline_busy_init(struct timeline_busy *busy, const struct timeline_launch *launches,
-		       const struct timeline_work *work, uint32_t nr_work)
+		       const struct timeline_work *work, uint32_t nr_work,
+		       const struct capture_pauses *pauses)
 {
 	uint32_t devices[RECORD_DEVICES_MAX + 1], nr = 0, known;
 	uint64_t last_ns = 0;
@@ -182,7 +216,7 @@ int timeline_busy_init(struct timeline_busy *busy, const struct timeline_launch 
 	if (nr)
 		busy->step_ns = find_step(last_ns - work[0].start_ns);
 	for (uint32_t i = 0; i < nr && !error; i++)
-		error = add_device(busy, launches, work, nr_work, devices[i]);
+		error = add_device(busy, launches, work, nr_work, pauses, devices[i]);
 	return error;
 }
 

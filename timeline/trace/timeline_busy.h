@@ -3,6 +3,7 @@
 #ifndef TIMELINE_BUSY_H
 #define TIMELINE_BUSY_H
 
+#include "capture_pauses.h"
 #include "timeline_source.h"
 
 #define TIMELINE_BUSY_IDLE_NS 10000u /* shorter gaps are not shown */
@@ -16,6 +17,7 @@ enum timeline_idle_reason {
 	TIMELINE_IDLE_LAUNCHES, /* the host was late by less than TIMELINE_BUSY_HOST_NS */
 	TIMELINE_IDLE_HOST,     /* the host was late by more */
 	TIMELINE_IDLE_START,    /* since the launch: latency, or it waited for other work */
+	TIMELINE_IDLE_PAUSE,    /* nobody knows: the process was not captured */
 };
 
 struct timeline_idle { /* a gap, or a part of one that has one reason */
@@ -39,10 +41,11 @@ struct timeline_busy {
 		step_ns; /* 1, 2 or 5 times a power of 10, 1000 ns or more; times are multiples of it */
 };
 
-/* work is of one process, by start; launches has those that it names. Waits of the host are ignored. 0 or -ENOMEM. Call
- * timeline_busy_fini() in any case. */
+/* work is of one process, by start; launches has those that it names. Waits of the host are ignored. pauses NULL: there
+ * are none. 0 or -ENOMEM. Call timeline_busy_fini() in any case. */
 int timeline_busy_init(struct timeline_busy *busy, const struct timeline_launch *launches,
-		       const struct timeline_work *work, uint32_t nr_work);
+		       const struct timeline_work *work, uint32_t nr_work,
+		       const struct capture_pauses *pauses);
 void timeline_busy_fini(struct timeline_busy *busy);
 
 #endif

@@ -15,7 +15,8 @@
 struct looker {
 	struct timeline_steps steps;
 	struct timeline_gaps *gaps; /* owns; NULL: only steps are looked for */
-	struct timeline_work wait;  /* the longest; its kind is 0 if there is none */
+	struct capture_pauses pauses;
+	struct timeline_work wait; /* the longest; its kind is 0 if there is none */
 };
 
 static int take_launch(void *context, const struct timeline_launch *launch)
@@ -52,14 +53,17 @@ static int look(struct timeline_source *source, const struct timeline_request *r
 	all.from_ns = 0;
 	all.to_ns = UINT64_MAX;
 	all.marks_alone = !wants_gaps;
-	int error = timeline_source_read(source, &all, &sink, &counts);
-	return error ? error : timeline_steps_finish(&looker->steps);
+	int error = capture_pauses_read(&looker->pauses, source, request);
+	if (!error)
+		error = timeline_source_read(source, &all, &sink, &counts);
+	return error ? error : timeline_steps_finish(&looker->steps, &looker->pauses);
 }
 
 static void fini(struct looker *looker)
 {
 	timeline_steps_fini(&looker->steps);
 	timeline_gaps_destroy(looker->gaps);
+	capture_pauses_fini(&looker->pauses);
 }
 
 /* "rank 3", or "process 1234". */
@@ -177,7 +181,7 @@ static int choose_other(struct timeline_source *source, struct looker *looker,
 	const struct timeline_work *wait = &looker->wait;
 	struct timeline_gap gap;
 	char name[NAME_SIZE], gpu[NAME_SIZE], other[128] = "";
-	const bool has_gap = timeline_gaps_largest(looker->gaps, &gap);
+	const bool has_gap = timeline_gaps_largest(looker->gaps, &looker->pauses, &gap);
 
 	if (has_gap &&
 	    (!wait->kind || ms(gap.start_ns, gap.end_ns) >= ms(wait->start_ns, wait->end_ns))) {

@@ -159,7 +159,8 @@ int timeline_gaps_add(struct timeline_gaps *gaps, const struct timeline_work *wo
 	return 0;
 }
 
-bool timeline_gaps_largest(struct timeline_gaps *gaps, struct timeline_gap *largest)
+bool timeline_gaps_largest(struct timeline_gaps *gaps, const struct capture_pauses *pauses,
+			   struct timeline_gap *largest)
 {
 	uint64_t most_ns = 0;
 
@@ -171,7 +172,9 @@ bool timeline_gaps_largest(struct timeline_gaps *gaps, struct timeline_gap *larg
 		for (uint32_t i = 1; i < gpu->nr; i++) {
 			const struct stretch *next = &gpu->stretches[i];
 
-			if (next->start_ns - next[-1].end_ns <= most_ns)
+			if (next->start_ns - next[-1].end_ns <= most_ns ||
+			    capture_pauses_touch(pauses, next->process_id, next[-1].end_ns,
+						 next->start_ns))
 				continue;
 			most_ns = next->start_ns - next[-1].end_ns;
 			*largest = (struct timeline_gap){next[-1].end_ns, next->start_ns,

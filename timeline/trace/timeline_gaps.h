@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture_pauses.h"
 #include "timeline_source.h"
 
 #define TIMELINE_GAPS_KEPT                                                                         \
@@ -26,8 +27,10 @@ void timeline_gaps_destroy(struct timeline_gaps *gaps);
 /* Waits of the host are ignored. 0 or -ENOMEM. */
 int timeline_gaps_add(struct timeline_gaps *gaps, const struct timeline_work *work);
 
-/* Returns whether some GPU has a gap. With more than TIMELINE_GAPS_KEPT stretches of work at once the largest gap is
+/* Returns whether some GPU has a gap, in which the process behind it was captured all the time. pauses NULL: there are
+ * none. With more than TIMELINE_GAPS_KEPT stretches of work at once the largest gap is
  * found unless as many larger ones were closed by work that came later. */
-bool timeline_gaps_largest(struct timeline_gaps *gaps, struct timeline_gap *largest);
+bool timeline_gaps_largest(struct timeline_gaps *gaps, const struct capture_pauses *pauses,
+			   struct timeline_gap *largest);
 
 #endif

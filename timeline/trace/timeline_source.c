@@ -147,6 +147,11 @@ static void count_unknown(struct timeline_source *source, uint64_t nr)
 		source->counts->log.damaged += nr;
 }
 
+static bool is_of_window(const struct launch_record *launch)
+{
+	return launch->flags & RECORD_LAUNCH_MARK && launch->cbid >= RECORD_MARK_WINDOW_END;
+}
+
 static int take_launches(struct timeline_source *source, const struct message_events *from,
 			 uint32_t host)
 {
@@ -166,7 +171,8 @@ static int take_launches(struct timeline_source *source, const struct message_ev
 			.mark = (uint8_t)launch->cbid,
 		};
 
-		if (launch->flags & RECORD_LAUNCH_FAILED)
+		if (launch->flags & RECORD_LAUNCH_FAILED ||
+		    is_of_window(launch) != request->windows_alone)
 			continue;
 		if (!knows_stack(source, launch->stack_id))
 			count_unknown(source, 1);
@@ -237,7 +243,9 @@ static int take(void *context, const struct message_events *from)
 	if (!is_wanted(source->request, from->process_id, process))
 		return 0;
 	int error = take_launches(source, from, process->identity.host);
-	return error ? error : take_work(source, from, process->identity.host);
+	if (error || source->request->windows_alone)
+		return error;
+	return take_work(source, from, process->identity.host);
 }
 
 /* Unknown ones are wanted, so that they are counted. */
@@ -283,7 +291,7 @@ static bool wants(void *context, const struct event_block_head *head,
 	uint64_t first_ns, last_ns;
 	bool is_wanted_one = head->nr_spans == 0;
 
-	if (request->marks_alone && head->nr_spans && !head->nr_marks)
+	if ((request->marks_alone || request->windows_alone) && head->nr_spans && !head->nr_marks)
 		return false;
 	for (uint32_t i = 0; i < head->nr_spans && !is_wanted_one; i++) {
 		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))

@@ -37,7 +37,9 @@ struct timeline_work {
 struct timeline_request {
 	uint64_t from_ns, to_ns; /* on the common clock: events with a part in [from_ns, to_ns) */
 	bool marks_alone;        /* only blocks with marks are wanted */
-	const uint8_t *ranks;    /* nonzero: wanted; NULL: all processes */
+	/* only marks of capture windows (RECORD_MARK_WINDOW) are wanted, which no other request gets */
+	bool windows_alone;
+	const uint8_t *ranks; /* nonzero: wanted; NULL: all processes */
 	uint32_t nr_ranks;
 	const uint8_t *processes; /* [id - 1], of all that the profile has: the same; NULL: all */
 	uint32_t events_max;      /* for timeline_events_read(); 0: there is no limit */

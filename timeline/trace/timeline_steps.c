@@ -57,7 +57,7 @@ static int add_step(struct timeline_steps *steps, const struct timeline_launch *
 	return 0;
 }
 
-int timeline_steps_finish(struct timeline_steps *steps)
+int timeline_steps_finish(struct timeline_steps *steps, const struct capture_pauses *pauses)
 {
 	const struct timeline_launch *open = NULL;
 	int error = mark_runs_set(steps->marks, steps->nr_marks);
@@ -72,7 +72,10 @@ int timeline_steps_finish(struct timeline_steps *steps)
 			steps->nr_open++;
 			open = NULL;
 		}
-		if (open)
+		if (open &&
+		    capture_pauses_touch(pauses, open->process_id, open->time_ns, mark->time_ns))
+			steps->nr_open++;
+		else if (open)
 			error = add_step(steps, open, mark->time_ns);
 		open = mark->mark == RECORD_MARK_STEP ? mark : NULL;
 	}

@@ -4,6 +4,7 @@
 #ifndef TIMELINE_STEPS_H
 #define TIMELINE_STEPS_H
 
+#include "capture_pauses.h"
 #include "timeline_source.h"
 
 struct timeline_step {
@@ -24,8 +25,9 @@ struct timeline_steps {
 /* Takes a launch; those that are no marks of steps are ignored. 0 or -ENOMEM. */
 int timeline_steps_add(struct timeline_steps *steps, const struct timeline_launch *launch);
 
-/* Makes the steps, after the last mark. 0 or -ENOMEM. */
-int timeline_steps_finish(struct timeline_steps *steps);
+/* Makes the steps, after the last mark. Those with a time in which their process was not captured are as if their ends
+ * had not been kept; pauses NULL: there is none. 0 or -ENOMEM. */
+int timeline_steps_finish(struct timeline_steps *steps, const struct capture_pauses *pauses);
 
 void timeline_steps_fini(struct timeline_steps *steps);
 

@@ -39,6 +39,7 @@ struct writer {
 	const struct timeline_calls *calls;
 	const struct timeline_samples *samples;
 	const struct timeline_gauges *gauges;
+	const struct capture_pauses *pauses;
 	struct report_names *names; /* owns, as all below */
 	struct report_paths *paths;
 	struct trace_stream *stream;
@@ -502,7 +503,7 @@ static int write_part(struct writer *writer, const struct timeline_part *part, u
 	if (!error)
 		error = timeline_busy_init(&writer->busy, events->launches,
 					   events->work + part->first_work,
-					   part->end_work - part->first_work);
+					   part->end_work - part->first_work, writer->pauses);
 	if (!error)
 		error = timeline_lanes_init(&lanes, &shown, part);
 	if (!error && lanes.nr_points)
@@ -571,6 +572,7 @@ int trace_writer_write(FILE *out, enum trace_writer_format format, const struct 
 	writer->calls = content->calls;
 	writer->samples = content->samples;
 	writer->gauges = content->gauges;
+	writer->pauses = content->pauses;
 	writer->stream = format == TRACE_WRITER_CHROME ? chrome_stream_create(out)
 						       : perfetto_stream_create(out);
 	writer->names = report_names_create(profile, DEMANGLE_FULL, REPORT_LINES_ON);

@@ -36,6 +36,7 @@ struct trace_content { /* borrowed */
 	const struct timeline_calls *calls;
 	const struct timeline_samples *samples;
 	const struct timeline_gauges *gauges;
+	const struct capture_pauses *pauses;
 	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };
 

@@ -3,7 +3,7 @@
 
 // As strip_bins.h has them, each with the class whose colour it has. What is left of a bin is idle time.
 const TIME_PARTS = [["kernel", "kernels"], ["graph", "CUDA graphs"], ["nccl", "NCCL moves"], ["nccl", "NCCL"], ["wait", "NCCL waits"],
-	["copy", "copies, memsets"]];
+	["copy", "copies, memsets"], ["unknown", "not captured"]];
 const NCCL = TIME_PARTS.findIndex(([, text]) => text === "NCCL");
 const ALWAYS = ["kernels", "NCCL", "copies, memsets"]; // in the legend also where there is nothing of them
 const STRIP_PX = 16; // of bins

@@ -98,6 +98,31 @@ contains "no step: its GPU" "$scratch/err" "went on with GPU"
 contains "no step: the longest wait" "$scratch/err" "the longest wait of a host takes "
 same "no step: the gap is shown" "$(line gap)" "$gap"
 
+# ---- between capture windows nothing is known, and no gap there is the largest
+run pauses "windows 9" --capture-range profiler
+show pauses 0
+contains "pauses: said" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
+python3 - "$readers" "$scratch/t.perfetto" >"$scratch/out" 2>&1 <<'PYTHON' || not_ok "pauses: $(tail -n 1 "$scratch/out")"
+import sys
+sys.path.insert(0, sys.argv[1])
+from read_perfetto import path_of, read
+slices, tracks = read(sys.argv[2])
+for item in slices:
+    item["lane"] = path_of(tracks, item["track"])[-1]
+pauses = [item for item in slices if item["lane"] == "idle" and item["name"] == "not captured"]
+others = [item for item in slices if item["lane"].startswith(("stream", "thread", "idle")) and item["name"] != "not captured"]
+for pause in pauses:
+    assert not [item for item in others if item["start"] < pause["end"] and item["end"] > pause["start"]], "something was captured in a pause"
+    assert [item for item in others if item["lane"].startswith("stream") and item["end"] <= pause["start"]], "a pause before all work"
+print(len(pauses))
+PYTHON
+same "pauses: a slice for each, and nothing is known of them" "$(cat "$scratch/out")" 8
+"$flamegrid" report "$scratch/pauses" -f json >"$scratch/json" 2>/dev/null
+share=$(python3 "$readers/read_strips.py" "$scratch/pauses/flame.html" "$scratch/json" pauses 2>&1 | sed -n 's/^not captured //p')
+check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
+show pauses 4 --around-worst
+contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
+
 # ---- collectives
 rm -rf "$scratch/t.perfetto"
 LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=4 "$flamegrid" run --timeline all -o "$scratch/ranks" \

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 
-from read_strips import LEVELS, PARTS, read_axis, unpack
+from read_strips import BUSY, LEVELS, PARTS, read_axis, unpack
 
 
 def unzigzag(value):
@@ -106,7 +106,7 @@ def check_bins(pieces, timeline, levels):
                 at += size
         for bin_ in range(bins):
             width = min(bin_ns, timeline["spanNs"] - bin_ * bin_ns)
-            level = sum(levels[(strip * PARTS + part) * bins + bin_] for part in range(PARTS))
+            level = sum(levels[(strip * PARTS + part) * bins + bin_] for part in range(BUSY))
             assert abs(level - busy[bin_] * LEVELS / width) <= 0.5, f"bin {bin_} of strip {strip}"
 
 

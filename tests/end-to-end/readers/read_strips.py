@@ -10,7 +10,8 @@ import re
 import sys
 import zlib
 
-PARTS, LEVELS, BINS, BOX_COLUMNS = 6, 100, 1000, 11
+PARTS, LEVELS, BINS, BOX_COLUMNS = 7, 100, 1000, 11
+BUSY = PARTS - 1  # the last part is time that was not captured
 NCCL = (2, 3, 4)
 
 
@@ -80,11 +81,14 @@ def main(page, report, word=None):
         sys.exit(f"{bins} bins of {timeline['binNs']} ns for {span} ns")
     print(len(timeline["strips"]), timeline["ticks"])
     for i, (host, gpu, _) in enumerate(timeline["strips"]):
-        of_bin = [sum(levels[(i * PARTS + part) * bins + bin_] for part in range(PARTS)) for bin_ in range(bins)]
+        of_bin = [sum(levels[(i * PARTS + part) * bins + bin_] for part in range(BUSY)) for bin_ in range(bins)]
         is_busy = sum(level * width for level, width in zip(of_bin, widths)) / LEVELS
         if max(of_bin) > LEVELS or abs(is_busy - busy[host, gpu]) > span / LEVELS / 2:
             sys.exit(f"{host} GPU{gpu}: {is_busy} ns, and the report says {busy[host, gpu]}; at most {max(of_bin)}")
     print("exact")
+    if word == "pauses":
+        pauses = [sum(levels[(i * PARTS + BUSY) * bins:(i + 1) * PARTS * bins]) for i in range(len(timeline["strips"]))]
+        print("not captured", *(round(100 * level / LEVELS / bins) for level in pauses))
     if word == "nccl":
         sums = [sum(sum(levels[(i * PARTS + part) * bins:(i * PARTS + part + 1) * bins]) for i in range(len(timeline["strips"]))) for part in NCCL]
         print("moves", sums[0] > 0, "not split", sums[1] > 0, "waits", sums[2] > 0)

@@ -116,12 +116,41 @@ static void a_window_is_open_until_its_end_was_read(void **state)
 	}
 }
 
+/* The agent's marks are between the launches of the process. */
+static void a_time_between_windows_becomes_two_marks(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const struct definition_window windows[] = {
+		{.begin_ns = 10, .window = 1},
+		{.begin_ns = 10, .end_ns = 20, .window = 1},
+		{.begin_ns = 50, .window = 2},
+		{.begin_ns = 50, .end_ns = 60, .window = 2},
+		{.begin_ns = 55, .window = 3} /* it resumes */,
+		{.begin_ns = 55, .end_ns = 70, .window = 3},
+	};
+
+	for (size_t i = 0; i < sizeof(windows) / sizeof(*windows); i++)
+		assert_true(record_ring_define(fixture->guest, DEFINITION_WINDOW, &windows[i],
+					       sizeof(windows[i]), NULL, 0));
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_launches, 2);
+	const struct launch_record *end = &fixture->launches[0], *begin = &fixture->launches[1];
+	assert_int_equal(end->flags, RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK);
+	assert_int_equal(end->cbid, RECORD_MARK_WINDOW_END);
+	assert_int_equal(end->time_ns, 20);
+	assert_int_equal(begin->flags, RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK);
+	assert_int_equal(begin->cbid, RECORD_MARK_WINDOW);
+	assert_int_equal(begin->time_ns, 50);
+	assert_int_equal(begin->window, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_newest_clock_and_the_goodbye_are_seen),
 		TEST(devices_and_notices_reach_the_description),
 		TEST(facts_are_noted_but_interrupt_nobody),
+		TEST(a_time_between_windows_becomes_two_marks),
 		TEST(short_and_unknown_definitions_are_skipped),
 		TEST(modules_beyond_the_limit_are_counted),
 		TEST(a_window_is_open_until_its_end_was_read),
