@@ -381,7 +381,6 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 		return EXIT_FAILED;
 	say_clocks(clocks);
 	timeline_losses_say_workless(events->nr_workless);
-	timeline_losses_say_pauses(&shown->pauses, shown->extent.first_ns, shown->extent.last_ns);
 	return timeline_losses_say(&events->counts, events->nr_launchless, shown->nr_silent)
 		       ? EXIT_LOSS
 		       : EXIT_OK;
@@ -495,6 +494,10 @@ static bool can_show(const struct timeline *timeline, const struct profile *prof
 	const struct timeline_scope scope = {timeline->path, timeline->from_ns, timeline->ranks,
 					     RANKS_MAX,      extent->first_ns,  extent->last_ns};
 
+	if (!extent->last_ns && timeline->lacks_some) {
+		log_error("%s has no timeline so far", timeline->path);
+		return false;
+	}
 	return timeline_scope_has_ranks(&scope, profile) &&
 	       (timeline->format == TIMELINE_HTML || timeline_scope_has_time(&scope));
 }
@@ -506,10 +509,14 @@ static int show_source(const struct timeline *timeline, const char *store_path,
 	struct extent extent;
 	int error = timeline_source_extent(source, &extent.first_ns, &extent.last_ns);
 
+	if (!error && !can_show(timeline, timeline_source_profile(source), &extent))
+		return EXIT_NOTHING;
+	const struct timeline_request request = request_of(timeline, &extent);
+	if (!error)
+		error = timeline_losses_say_pauses(source, &request,
+						   extent.last_ns - extent.first_ns);
 	if (error)
 		return explain(timeline, error, &(struct timeline_choice){0});
-	if (!can_show(timeline, timeline_source_profile(source), &extent))
-		return EXIT_NOTHING;
 	if (timeline->shows_steps)
 		return show_steps(timeline, store_path, source, &extent);
 	if (timeline->shows_kernels)

@@ -88,19 +88,22 @@ void timeline_losses_say_workless(uint64_t nr_workless)
 			   nr_workless, nr_workless == 1 ? " has" : "es have");
 }
 
-void timeline_losses_say_pauses(const struct capture_pauses *pauses, uint64_t first_ns,
-				uint64_t last_ns)
+int timeline_losses_say_pauses(struct timeline_source *source,
+			       const struct timeline_request *request, uint64_t length_ns)
 {
+	struct capture_pauses pauses;
 	uint64_t sum_ns = 0;
+	const int error = capture_pauses_read(&pauses, source, request);
 
-	for (uint32_t i = 0; i < pauses->nr_pauses; i++)
-		sum_ns += pauses->pauses[i].end_ns - pauses->pauses[i].begin_ns;
-	if (pauses->nr_pauses)
+	for (uint32_t i = 0; i < pauses.nr_pauses; i++)
+		sum_ns += pauses.pauses[i].end_ns - pauses.pauses[i].begin_ns;
+	if (!error && pauses.nr_pauses)
 		log_notice(
 			"outside of capture windows nothing is known: %.3f s of all processes, in "
 			"%" PRIu32 " times between windows, of a timeline of %.3f s",
-			(double)sum_ns * 1e-9, pauses->nr_pauses,
-			(double)(last_ns - first_ns) * 1e-9);
+			(double)sum_ns * 1e-9, pauses.nr_pauses, (double)length_ns * 1e-9);
+	capture_pauses_fini(&pauses);
+	return error;
 }
 
 bool timeline_losses_say_missing(const struct profile *profile, bool is_written)
@@ -119,7 +122,8 @@ bool timeline_losses_say_missing(const struct profile *profile, bool is_written)
 		snprintf(more, sizeof(more), " and %" PRIu32 " more", nr - NAMES_MAX);
 	if (nr && is_written)
 		log_notice("each of these nodes brings its timeline when its ranks have ended: "
-			   "%s%s",
+			   "%s%s. Until then a node's is in its directory, flamegrid-node-… "
+			   "(--spool, else $TMPDIR or /tmp), and flamegrid timeline shows it there",
 			   names, more);
 	else if (nr)
 		log_warning("the timelines of these nodes are missing: %s%s. A node that could not "

@@ -17,9 +17,10 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 /* Says how many launches have no GPU work. It may come later; so this is no loss. */
 void timeline_losses_say_workless(uint64_t nr_workless);
 
-/* Says how much of the time was not captured. All times are on the source's clock. */
-void timeline_losses_say_pauses(const struct capture_pauses *pauses, uint64_t first_ns,
-				uint64_t last_ns);
+/* Says how much of the timeline, which has this length, was not captured: no sum has it. 0, or an error of
+ * timeline_source_read(). */
+int timeline_losses_say_pauses(struct timeline_source *source,
+			       const struct timeline_request *request, uint64_t length_ns);
 
 /* Names the nodes whose timelines are not beside the profile. is_written: they may still come. Returns whether there
  * are any. */

@@ -110,6 +110,11 @@ begin_held running
 until [ "$(groups "$scratch/running" host 2>/dev/null)" = "node0 node1" ]; do :; done
 show 4 "$scratch/running"
 check "running: each brings its own" grep -qE "each of these nodes brings its timeline when its ranks have ended: node(0, node1|1, node0)" "$scratch/err"
+contains "running: where it is now" "$scratch/err" "Until then a node's is in its directory, flamegrid-node-"
+contains "running: why nothing is shown" "$scratch/err" "has no timeline so far"
+"$flamegrid" timeline --kernels "$scratch/running" >"$scratch/kernels" 2>"$scratch/err"
+same "running: sums: status" $? 4
+contains "running: why there are no sums" "$scratch/err" "has no timeline so far"
 
 # ---- the aggregator, and what would start it again, is killed: both nodes leave a part, and each part has its timeline
 check "its aggregator, and its keeper" kill -KILL "$(keeper_of running 0 keep)" "$(keeper_of running 0 job)"

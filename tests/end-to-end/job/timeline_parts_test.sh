@@ -120,6 +120,8 @@ same "pauses: a slice for each, and nothing is known of them" "$(cat "$scratch/o
 "$flamegrid" report "$scratch/pauses" -f json >"$scratch/json" 2>/dev/null
 share=$(python3 "$readers/read_strips.py" "$scratch/pauses/flame.html" "$scratch/json" pauses 2>&1 | sed -n 's/^not captured //p')
 check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
+"$flamegrid" timeline --kernels "$scratch/pauses" >"$scratch/kernels" 2>"$scratch/err"
+contains "pauses: said of sums, too" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
 
