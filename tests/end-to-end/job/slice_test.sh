@@ -99,7 +99,7 @@ contains "two steps can be compared" "$scratch/out" "after   $scratch/step6"
 # ---- errors
 slice none "$scratch/p" --from 1h
 same "no such time: status" $? 4
-contains "no such time: said" "$scratch/err" "no GPU work of these ranks is in this time"
+contains "no such time: said" "$scratch/err" "--from is behind the end: the timeline lasts "
 same "no such time: nothing is left" "$(ls -d "$scratch"/none* 2>/dev/null)" ""
 before=$(total_ns "$scratch/p")
 slice p "$scratch/p" --to 1ms
