@@ -12,6 +12,9 @@
  * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
+/* The same for readers, who add nothing to it: with closed timelines (store_busy.h). */
+int store_loader_load_closed(struct database *database, struct collection *collection);
+
 /* Loads what the other tables name: strings, writers, hosts, devices and processes, and, if it is wanted, what stacks
  * consist of, and which processes use which devices. As above. */
 int store_loader_load_names(struct database *database, struct collection *collection, bool stacks);

@@ -46,7 +46,7 @@ static int load_text(struct database *database, const char *key, char **loaded)
 /* Sums, and what tells how they came to be. */
 static int load_sums(struct database *database, struct profile *profile)
 {
-	int error = store_loader_load(database, profile->collection);
+	int error = store_loader_load_closed(database, profile->collection);
 
 	if (!error)
 		error = profile_totals_load(database, &profile->totals,
