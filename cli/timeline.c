@@ -459,6 +459,7 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 					    .steps = shown.choice.steps,
 					    .nr_steps = shown.choice.nr_steps,
 					    .may_be_empty = timeline->format == TIMELINE_HTML,
+					    .is_read_once = timeline->format == TIMELINE_HTML,
 					    .first_ns = extent->first_ns,
 					    .last_ns = extent->last_ns};
 	const int status =

@@ -155,7 +155,8 @@ static int load(const char *path, struct profile *profile, bool names_alone, cha
 	status = database_open(path, true, &database, error);
 	if (status)
 		return explain(path, status, strerror(-status), error);
-	status = store_schema_read(database, path, error);
+	status = names_alone ? store_schema_read_names(database, path, error)
+			     : store_schema_read(database, path, error);
 	if (status == -ENOENT)
 		explain(path, status, "empty: no aggregator has written to it yet", error);
 	if (!status) {

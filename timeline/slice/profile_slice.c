@@ -11,6 +11,7 @@
 
 #include "slice_fold.h"
 
+#include "aggregator/core/timeline_table.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_note.h"
@@ -198,14 +199,25 @@ static int note_losses(struct database *database, const struct profile_slice_cou
 
 /* ---- what is in it */
 
-static int commit(struct database *database, const struct collection *collection)
+/* Nobody goes on with a part, so no open interval is stored. */
+static void close_timelines(const struct collection *collection)
+{
+	uint32_t nr_entries;
+	const struct timeline_entry *entries =
+		timeline_table_entries(collection->timelines, &nr_entries);
+
+	for (uint32_t i = 0; i < nr_entries; i++)
+		stream_timeline_close(entries[i].timeline);
+}
+
+static int commit(struct database *database, const struct collection *collection, bool is_read_once)
 {
 	struct store_writer *writer;
 	int error = store_writer_create(database, false, &writer);
 
 	if (!error)
 		error = store_writer_commit(writer, collection, false);
-	if (!error)
+	if (!error && !is_read_once)
 		error = store_writer_end(writer);
 	store_writer_destroy(writer);
 	return error;
@@ -235,8 +247,10 @@ static int fill(struct database *database, const struct profile_slice *slice,
 		error = set_words(database, words);
 	if (!error)
 		error = note_losses(database, counts);
-	if (!error)
-		error = commit(database, collection);
+	if (!error) {
+		close_timelines(collection);
+		error = commit(database, collection, slice->is_read_once);
+	}
 	collection_destroy(collection);
 	return error;
 }
