@@ -19,6 +19,7 @@
 #include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
+#include "timeline/trace/events_crew.h"
 
 #define NEW_SUFFIX   ".new"
 #define WORDS_SIZE   256u
@@ -302,7 +303,7 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 			request.from_ns = slice->request->from_ns > reach_ns
 						  ? slice->request->from_ns - reach_ns
 						  : 0;
-		int error = timeline_events_read(slice->source, &request, false, events);
+		int error = events_crew_read(slice->source, &request, events);
 		const bool is_all = slice->nr_steps ? request.to_ns > slice->last_ns
 						    : request.from_ns <= slice->first_ns;
 

@@ -429,6 +429,11 @@ struct timeline_source *timeline_source_create(const char *store_path,
 	return source;
 }
 
+struct timeline_source *timeline_source_again(const struct timeline_source *source)
+{
+	return timeline_source_create(source->store_path, source->profile, source->map);
+}
+
 void timeline_source_destroy(struct timeline_source *source)
 {
 	if (!source)
