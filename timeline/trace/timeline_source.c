@@ -307,11 +307,13 @@ static bool wants(void *context, const struct event_block_head *head,
 	if (request->marks_alone && head->nr_spans && !head->nr_marks)
 		return false;
 	for (uint32_t i = 0; i < head->nr_spans && !is_wanted_one; i++) {
+		process = roster_process(source->profile->collection->roster, spans[i].process_id);
+		if (process && !is_wanted(request, spans[i].process_id, process))
+			continue;
 		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			is_wanted_one = wants_all; /* so that it is counted */
 		else
-			is_wanted_one = is_wanted(request, spans[i].process_id, process) &&
-					touches(request, first_ns, last_ns);
+			is_wanted_one = touches(request, first_ns, last_ns);
 	}
 	return is_wanted_one;
 }
