@@ -1,5 +1,5 @@
-/* Reads the times in which streams and devices were busy back into a collection, one timeline after the other. Part of
- * store_loader; used by one thread. */
+/* Reads the times in which streams and devices were busy back into a collection. Part of store_loader; used by one
+ * thread. */
 #ifndef STORE_BUSY_H
 #define STORE_BUSY_H
 
@@ -8,8 +8,9 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/store/database.h"
 
-/* is_closed: nobody adds to them, so each is closed (stream_timeline_close()) when it was found to be whole. Of a busy
- * profile that saves half a gigabyte of memory. 0; -EPROTO: impossible values; -ENOMEM; or an error of the database. */
+/* is_closed: nobody adds to them, so each is closed (stream_timeline_close()). Open intervals are only compared with the
+ * sums that are stored, which saves half a gigabyte of memory of a busy profile. 0; -EPROTO: impossible values; -ENOMEM;
+ * or an error of the database. */
 int store_busy_load(struct database *database, struct collection *collection, bool is_closed);
 
 #endif
