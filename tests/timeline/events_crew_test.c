@@ -236,6 +236,31 @@ static void any_range_is_as_one_reader_reads_it_to_the_nanosecond(void **state)
 	assert_in_range(nr_work, 2 * ALL, RANGES * ALL);
 }
 
+/* More marks lie around a range than within it. */
+static void marks_around_a_range_come_behind_its_own(void **state)
+{
+	struct fixture *f = *state;
+	const struct timeline_request request = {.from_ns = FIRST_NS + 9 * BLOCK_NS,
+						 .to_ns = FIRST_NS + 11 * BLOCK_NS};
+
+	for (uint32_t nr_cpus = 1; nr_cpus < 6; nr_cpus++) {
+		struct timeline_events events, all;
+		uint32_t nr_within;
+
+		f->nr_cpus = nr_cpus;
+		assert_int_equal(events_crew_read(f->source, &request, &events), 0);
+		nr_within = events.nr_marks;
+		assert_int_equal(timeline_events_marks_around(f->source, &request, &events), 0);
+		assert_int_equal(
+			timeline_events_read(f->source, &TIMELINE_REQUEST_ALL, false, &all), 0);
+		assert_in_range(nr_within, 1, all.nr_marks / 2);
+		assert_int_equal(events.nr_marks, all.nr_marks);
+		check_launches(events.marks, all.marks, all.nr_marks);
+		timeline_events_fini(&events);
+		timeline_events_fini(&all);
+	}
+}
+
 static void damage_is_counted_once(void **state)
 {
 	struct fixture *f = *state;
@@ -304,6 +329,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(any_range_is_as_one_reader_reads_it_to_the_nanosecond),
+		TEST(marks_around_a_range_come_behind_its_own),
 		TEST(damage_is_counted_once),
 		TEST(items_are_sorted_by_process_and_equal_ones_keep_their_order),
 	};

@@ -363,8 +363,8 @@ static void read_share(void *context, uint32_t part)
 		share->error = read_all(&share->maker);
 }
 
-/* Whether all is as one reader would have found it: no two shares have one device, and there is nothing that several may
- * have counted. 0; -EAGAIN: it is not; -ENOMEM. */
+/* Whether all is as one reader would have found it: no two shares have one device, and there is nothing that several
+ * may have counted. 0; -EAGAIN: it is not; -ENOMEM. */
 static int check_shares(const struct crew *crew)
 {
 	bool have_work[TIME_STRIPS_MOST] = {false};

@@ -4,8 +4,8 @@
 
 #include "timeline_events.h"
 
-/* As timeline_events_read() without `reaches`, with the same events. range->events_max is 0. But counts.log says less of
- * blocks: several threads may have read one. */
+/* As timeline_events_read() without `reaches`, with the same events. range->events_max is 0. In counts.log the numbers
+ * of blocks and bytes are those of one thread. */
 int events_crew_read(struct timeline_source *source, const struct timeline_request *range,
 		     struct timeline_events *events);
 

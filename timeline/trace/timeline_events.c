@@ -265,18 +265,21 @@ static void trim(struct timeline_events *events, uint64_t end_ns)
 	events->nr_launchless = 0;
 }
 
-static int sort_launches(struct timeline_launch **launches, uint32_t nr_launches)
+/* The list has room for so many then. */
+static int sort_launches(struct timeline_launch **launches, uint32_t nr_launches, uint32_t *room)
 {
+	*room = nr_launches;
 	return process_sort((void **)launches, nr_launches, sizeof(**launches),
 			    offsetof(struct timeline_launch, process_id), by_time);
 }
 
 static int arrange(struct timeline_events *events)
 {
-	int error = sort_launches(&events->launches, events->nr_launches);
+	int error = sort_launches(&events->launches, events->nr_launches, &events->room_launches);
 
 	if (!error)
-		error = sort_launches(&events->marks, events->nr_marks);
+		error = sort_launches(&events->marks, events->nr_marks, &events->room_marks);
+	events->room_work = events->nr_work;
 	if (!error)
 		error = process_sort((void **)&events->work, events->nr_work, sizeof(*events->work),
 				     offsetof(struct timeline_work, process_id), by_start);
@@ -346,7 +349,7 @@ int timeline_events_marks_around(struct timeline_source *source,
 		request.to_ns += TIMELINE_EVENTS_MARKS_NS;
 	events->nr_marks = 0;
 	int error = timeline_source_read(source, &request, &sink, &counts);
-	return error ? error : sort_launches(&events->marks, events->nr_marks);
+	return error ? error : sort_launches(&events->marks, events->nr_marks, &events->room_marks);
 }
 
 struct fold_key timeline_events_key(const struct timeline_events *events,

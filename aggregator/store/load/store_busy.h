@@ -8,9 +8,9 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/store/database.h"
 
-/* is_closed: nobody adds to them, so each is closed (stream_timeline_close()). Open intervals are only compared with the
- * sums that are stored, which saves half a gigabyte of memory of a busy profile. 0; -EPROTO: impossible values; -ENOMEM;
- * or an error of the database. */
+/* is_closed: nobody adds to them, so each is closed (stream_timeline_close()). Open intervals are only compared with
+ * the sums that are stored, which saves half a gigabyte of memory of a busy profile. 0; -EPROTO: impossible values;
+ * -ENOMEM; or an error of the database. */
 int store_busy_load(struct database *database, struct collection *collection, bool is_closed);
 
 #endif
