@@ -335,8 +335,8 @@ static int fail(char **error, const char *path, int status, struct database *dat
 	return status;
 }
 
-/* Readers find for themselves what is wrong in the largest table, by its sums (store_busy.h). Those of names read none of
- * the tables of blocks. */
+/* Readers find for themselves what is wrong in the largest table, by its sums (store_busy.h). Those of names read none
+ * of the tables of blocks. */
 static const char check_all[] = "PRAGMA quick_check(1)";
 static const char check_sums[] =
 	"SELECT quick_check FROM sqlite_master, pragma_quick_check(name) WHERE type = 'table' AND"
