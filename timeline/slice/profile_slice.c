@@ -19,6 +19,7 @@
 #include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
+#include "base/thread_crew.h"
 #include "timeline/trace/events_crew.h"
 
 #define NEW_SUFFIX   ".new"
@@ -343,6 +344,38 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 	return status;
 }
 
+/* The part is written while somebody else sees its events. */
+struct writing {
+	const struct profile_slice *slice;
+	const char *path, *output_path;
+	const struct timeline_events *events;
+	struct profile_slice_counts *counts;
+	char **error;
+	int status, see_status;
+};
+
+static void write_or_show(void *context, uint32_t part)
+{
+	struct writing *writing = context;
+	const struct profile_slice *slice = writing->slice;
+
+	if (part == 0)
+		writing->status = write_part(slice, writing->path, writing->output_path,
+					     writing->events, writing->counts, writing->error);
+	else
+		writing->see_status = slice->see(slice->context, writing->events);
+}
+
+static int write_and_show(struct writing *writing)
+{
+	thread_crew_run(writing->slice->see ? 2 : 1, write_or_show, writing);
+	if (writing->status)
+		unlink(writing->path);
+	else if (writing->see_status)
+		unlink(writing->output_path);
+	return writing->status ? writing->status : writing->see_status;
+}
+
 int profile_slice_write(const struct profile_slice *slice, const char *output_path,
 			struct profile_slice_counts *counts, char **error)
 {
@@ -356,15 +389,13 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
 	int status = read_events(slice, &events);
-	if (!status && slice->see)
-		status = slice->see(slice->context, &events);
 	if (!status) {
+		struct writing writing = {slice, path, output_path, &events, counts, error, 0, 0};
+
 		counts->read = events.counts;
 		counts->nr_silent =
 			timeline_source_silent(slice->source, slice->request, &counts->read);
-		status = write_part(slice, path, output_path, &events, counts, error);
-		if (status)
-			unlink(path);
+		status = write_and_show(&writing);
 	}
 	timeline_events_fini(&events);
 	return status;
