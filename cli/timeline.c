@@ -455,6 +455,7 @@ static int make_part(const struct timeline *timeline, const char *store_path,
 		.steps = shown.choice.steps,
 		.nr_steps = shown.choice.nr_steps,
 		.may_be_empty = timeline->format == TIMELINE_HTML,
+		.is_read_once = timeline->format == TIMELINE_HTML,
 		.first_ns = extent->first_ns,
 		.last_ns = extent->last_ns,
 		.lacks = timeline->lacks.is_incomplete ? timeline->lacks.sentence : NULL};

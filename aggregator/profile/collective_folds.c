@@ -19,10 +19,19 @@ struct collective_folds *collective_folds_create(void)
 	return folds;
 }
 
+struct collective_folds *collective_folds_share(struct collective_folds *folds)
+{
+	folds->nr_further++;
+	return folds;
+}
+
 void collective_folds_destroy(struct collective_folds *folds)
 {
-	if (!folds)
+	if (!folds || folds->nr_further) {
+		if (folds)
+			folds->nr_further--;
 		return;
+	}
 	for (uint32_t i = 0; i < folds->nr_folds; i++)
 		collective_fold_fini(&folds->folds[i]);
 	for (uint32_t i = 0; i < folds->nr_sums; i++)

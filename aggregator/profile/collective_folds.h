@@ -89,11 +89,15 @@ struct collective_folds {
 	 * collective_verdict, and waited_ns */
 	uint8_t *verdicts;
 	uint64_t *waited_ns;
+	uint32_t nr_further; /* owners beside the first: collective_folds_share() */
 };
 
 /* NULL: out of memory. destroy() accepts NULL. */
 struct collective_folds *collective_folds_create(void);
 void collective_folds_destroy(struct collective_folds *folds);
+
+/* Gives the folds a further owner, who destroys them, too. From then on nobody changes them. Returns them. */
+struct collective_folds *collective_folds_share(struct collective_folds *folds);
 
 /* Adds a process that is new. 0 or -ENOMEM. */
 int collective_folds_process(struct collective_folds *folds, uint32_t process, uint32_t writer,

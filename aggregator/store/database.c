@@ -280,6 +280,11 @@ int database_query_number(struct database *database, const char *sql, int64_t *n
 	return error;
 }
 
+bool database_checks_tables(void)
+{
+	return sqlite3_libversion_number() >= 3033000;
+}
+
 int database_query_text(struct database *database, const char *sql, char *text, size_t size)
 {
 	struct statement *statement;

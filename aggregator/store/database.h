@@ -18,6 +18,9 @@ struct statement;
  * On error *database is NULL, and *error, if error is not NULL, is one line, which the caller owns (free()). */
 int database_open(const char *path, bool read_only, struct database **database, char **error);
 
+/* Returns whether PRAGMA quick_check checks a single table by its name. Before 3.33 SQLite checks all of them. */
+bool database_checks_tables(void);
+
 /* Rolls an open transaction back. Destroy all statements before. Accepts NULL. */
 void database_close(struct database *database);
 

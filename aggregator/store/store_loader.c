@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block_code.h"
+#include "load/store_busy.h"
 #include "store_collectives.h"
 #include "store_idle.h"
 #include "store_kept.h"
@@ -17,7 +18,6 @@
 
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/memory_account.h"
-#include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
@@ -271,60 +271,6 @@ static int take_ledger(struct collection *collection, struct statement *row)
 	return append_ledger(&session->ledger, &session->nr_ledger, row);
 }
 
-static struct timeline_key timeline_key_of(struct statement *row)
-{
-	return (struct timeline_key){statement_number32(row, 0), statement_number32(row, 1),
-				     statement_number32(row, 2), statement_number32(row, 3),
-				     statement_number32(row, 4)};
-}
-
-static int take_timeline_block(struct collection *collection, struct statement *row)
-{
-	struct timeline_key key = timeline_key_of(row);
-	struct timeline_block block = {.index = statement_number32(row, 5),
-				       .count = statement_number32(row, 6)};
-	uint32_t size;
-	const uint8_t *bytes = statement_bytes(row, 7, &size);
-
-	/* Each launch or record takes at least two bytes, so a damaged count cannot cause a large allocation. */
-	if (block.count == 0 || block.count > size / 2)
-		return -EPROTO;
-
-	struct timeline_interval *intervals = malloc(block.count * sizeof(*intervals));
-	if (!intervals)
-		return -ENOMEM;
-	int error = block_decode_intervals(bytes, size, intervals, block.count);
-	block.intervals = intervals;
-	if (!error)
-		error = timeline_table_load(collection->timelines, &key, &block);
-	free(intervals);
-	return error;
-}
-
-static int take_timeline(struct collection *collection, struct statement *row)
-{
-	struct timeline_key key = timeline_key_of(row);
-	struct timeline_sums sums = {
-		.records = statement_number(row, 5),
-		.sum_ns = statement_number(row, 6),
-		.closed_ns = statement_number(row, 8),
-		.horizon_ns = statement_number(row, 9),
-		.first_ns = statement_number(row, 10),
-		.last_ns = statement_number(row, 11),
-		.late = statement_number(row, 12),
-		.late_ns = statement_number(row, 13),
-		.close_at = statement_number(row, 14),
-	};
-	struct timeline_entry *entry = timeline_table_get(collection->timelines, &key);
-
-	if (!entry)
-		return -ENOMEM;
-	if (key.level == TIMELINE_DEVICE && !is_writer(collection, key.process_id))
-		return -EPROTO;
-	return stream_timeline_restore(entry->timeline, &sums, statement_number32(row, 15),
-				       statement_number(row, 7));
-}
-
 static int take_epoch(struct collection *collection, struct statement *row)
 {
 	uint32_t size;
@@ -562,16 +508,9 @@ int store_loader_load_names(struct database *database, struct collection *collec
 	return store_table_load(database, collection, names, depth);
 }
 
-int store_loader_load(struct database *database, struct collection *collection)
+static int load(struct database *database, struct collection *collection, bool is_closed)
 {
 	static const struct store_table tables[] = {
-		{"SELECT * FROM timeline_blocks"
-		 " ORDER BY block, level, process, device_id, context_id, stream_id",
-		 take_timeline_block},
-		{"SELECT 1 FROM timeline_blocks NATURAL LEFT JOIN timelines"
-		 " WHERE records IS NULL",
-		 store_table_refuse},
-		{"SELECT * FROM timelines", take_timeline},
 		{"SELECT * FROM memory", take_memory},
 		{"SELECT * FROM memory_stacks", take_memory_stack},
 		{"SELECT * FROM pending ORDER BY process, kind, block", take_pending},
@@ -580,6 +519,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 		store_streams_load, store_statistics_load, store_raw_load, store_kept_load_levels};
 	int error = store_loader_load_names(database, collection, STORE_LOADER_ACCOUNTS);
 
+	if (!error)
+		error = store_busy_load(database, collection, is_closed);
 	if (!error)
 		error = store_table_load(database, collection, tables,
 					 sizeof(tables) / sizeof(tables[0]));
@@ -597,4 +538,14 @@ int store_loader_load(struct database *database, struct collection *collection)
 	if (!error)
 		collection_saved(collection);
 	return error;
+}
+
+int store_loader_load(struct database *database, struct collection *collection)
+{
+	return load(database, collection, false);
+}
+
+int store_loader_load_closed(struct database *database, struct collection *collection)
+{
+	return load(database, collection, true);
 }

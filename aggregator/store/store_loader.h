@@ -10,6 +10,9 @@
  * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
+/* The same for readers, who add nothing to it: with closed timelines (store_busy.h). */
+int store_loader_load_closed(struct database *database, struct collection *collection);
+
 /* How many tables are loaded. */
 enum store_loader_depth {
 	STORE_LOADER_PROCESSES = 5, /* strings, writers, hosts, devices and processes */

@@ -26,6 +26,9 @@ enum store_epoch_state {
 int store_schema_check(struct database *database, const char *path, char **error);
 int store_schema_read(struct database *database, const char *path, char **error);
 
+/* As store_schema_read(), for readers of no sums: pages that have blocks of them are not looked at, which are most. */
+int store_schema_read_names(struct database *database, const char *path, char **error);
+
 /* Shows the tables of an older version as this one has them, in a store that was checked. 0, -EPROTO, -EIO, -ENOMEM. */
 int store_schema_show(struct database *database);
 

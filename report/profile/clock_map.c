@@ -83,9 +83,13 @@ static uint64_t distance(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
 }
 
-/* Interpolates between two values. The product of two times does not fit into 64 bits. */
+/* Interpolates between two values. The product of two times may not fit into 64 bits. */
 static int64_t between(int64_t from, int64_t to, uint64_t passed_ns, uint64_t whole_ns)
 {
+	int64_t product;
+
+	if (whole_ns <= INT64_MAX && !__builtin_mul_overflow(to - from, passed_ns, &product))
+		return from + product / (int64_t)whole_ns;
 	return from + (int64_t)((__int128)(to - from) * (__int128)passed_ns / (__int128)whole_ns);
 }
 
@@ -113,19 +117,6 @@ static void place_at(const struct clock_offset *offset, uint64_t time_ns,
 	};
 }
 
-static void place_between(const struct clock_offset *before, const struct clock_offset *after,
-			  uint64_t time_ns, struct clock_map_place *place)
-{
-	uint64_t passed_ns = time_ns - before->time_ns, left_ns = after->time_ns - time_ns;
-
-	place_at(passed_ns < left_ns ? before : after, time_ns, place);
-	place->offset_ns =
-		between(before->offset_ns, after->offset_ns, passed_ns, passed_ns + left_ns);
-	place->bound_ns =
-		(before->bound_ns > after->bound_ns ? before->bound_ns : after->bound_ns) +
-		clock_map_stray(passed_ns < left_ns ? passed_ns : left_ns);
-}
-
 bool clock_map_stretch_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
 			    struct clock_map_stretch *stretch)
 {
@@ -151,11 +142,34 @@ bool clock_map_stretch_find(const struct clock_map *map, uint32_t host, uint64_t
 	return true;
 }
 
+int64_t clock_map_stretch_offset(const struct clock_map_stretch *stretch, uint64_t time_ns)
+{
+	const struct clock_offset *before = stretch->before, *after = stretch->after;
+
+	if (!before || !after)
+		return (before ? before : after)->offset_ns;
+	return between(before->offset_ns, after->offset_ns, time_ns - before->time_ns,
+		       after->time_ns - before->time_ns);
+}
+
+static void place_between(const struct clock_map_stretch *stretch, uint64_t time_ns,
+			  struct clock_map_place *place)
+{
+	const struct clock_offset *before = stretch->before, *after = stretch->after;
+	uint64_t passed_ns = time_ns - before->time_ns, left_ns = after->time_ns - time_ns;
+
+	place_at(passed_ns < left_ns ? before : after, time_ns, place);
+	place->offset_ns = clock_map_stretch_offset(stretch, time_ns);
+	place->bound_ns =
+		(before->bound_ns > after->bound_ns ? before->bound_ns : after->bound_ns) +
+		clock_map_stray(passed_ns < left_ns ? passed_ns : left_ns);
+}
+
 void clock_map_stretch_place(const struct clock_map_stretch *stretch, uint64_t time_ns,
 			     struct clock_map_place *place)
 {
 	if (stretch->before && stretch->after)
-		place_between(stretch->before, stretch->after, time_ns, place);
+		place_between(stretch, time_ns, place);
 	else
 		place_at(stretch->before ? stretch->before : stretch->after, time_ns, place);
 }

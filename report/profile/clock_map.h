@@ -50,6 +50,9 @@ bool clock_map_stretch_find(const struct clock_map *map, uint32_t host, uint64_t
 void clock_map_stretch_place(const struct clock_map_stretch *stretch, uint64_t time_ns,
 			     struct clock_map_place *place);
 
+/* The place's offset_ns alone. */
+int64_t clock_map_stretch_offset(const struct clock_map_stretch *stretch, uint64_t time_ns);
+
 static inline bool clock_map_stretch_has(const struct clock_map_stretch *stretch, uint64_t time_ns)
 {
 	return time_ns >= stretch->from_ns && time_ns < stretch->to_ns;

@@ -46,7 +46,7 @@ static int load_text(struct database *database, const char *key, char **loaded)
 /* Sums, and what tells how they came to be. */
 static int load_sums(struct database *database, struct profile *profile)
 {
-	int error = store_loader_load(database, profile->collection);
+	int error = store_loader_load_closed(database, profile->collection);
 
 	if (!error)
 		error = profile_totals_load(database, &profile->totals,
@@ -155,7 +155,8 @@ static int load(const char *path, struct profile *profile, bool names_alone, cha
 	status = database_open(path, true, &database, error);
 	if (status)
 		return explain(path, status, strerror(-status), error);
-	status = store_schema_read(database, path, error);
+	status = names_alone ? store_schema_read_names(database, path, error)
+			     : store_schema_read(database, path, error);
 	if (status == -ENOENT)
 		explain(path, status, "empty: no aggregator has written to it yet", error);
 	if (!status) {

@@ -46,13 +46,11 @@ int profile_collectives_load(const char *path, struct collective_folds **folds, 
 	int status = database_open(path, true, &database, error);
 	if (status)
 		return status;
-	status = store_schema_read(database, path, error);
-	if (status) {
-		database_close(database);
-		return status;
+	status = store_schema_show(database);
+	if (!status) {
+		*folds = collective_folds_create();
+		status = *folds ? read_all(database, *folds) : -ENOMEM;
 	}
-	*folds = collective_folds_create();
-	status = *folds ? read_all(database, *folds) : -ENOMEM;
 	if (status) {
 		error_text_set(error, status, "%s: %s", path,
 			       status == -EPROTO ? "damaged: what stands in it cannot be"

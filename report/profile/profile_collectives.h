@@ -11,9 +11,9 @@ struct database;
  * -EIO, -ENOMEM. */
 int profile_collectives_splits(struct database *database, struct collective_splits *splits);
 
-/* Reads all calls, and folds those that are not folded yet. Calls that were stored after a profile was loaded are among
- * them. 0, or an error of profile_load() with *error (owns: free(); it may be NULL) and *folds NULL. The caller owns
- * *folds. */
+/* Reads all calls of a store that profile_load() has found to be whole, and folds those that are not folded yet. Calls
+ * that were stored after that are among them. 0, or an error of profile_load() with *error (owns: free(); it may be
+ * NULL) and *folds NULL. The caller owns *folds. */
 int profile_collectives_load(const char *path, struct collective_folds **folds, char **error);
 
 #endif

@@ -420,20 +420,23 @@ uint32_t report_subject_needs(const struct report_request *request)
 
 int report_subject_read(struct report_view *view, uint32_t asked, char **error)
 {
-	struct collective_folds *folds;
+	struct collective_folds *folds = NULL, *taken;
 	int result = 0;
 
 	*error = NULL;
 	for (uint32_t id = 0; id < REPORT_SUBJECTS && result == 0; id++) {
 		if (!(asked & 1u << id) || !report_subjects[id].read)
 			continue;
-		result = profile_collectives_load(view->store_path, &folds, error);
+		if (!folds)
+			result = profile_collectives_load(view->store_path, &folds, error);
 		if (result < 0)
 			break;
-		result = report_subjects[id].read(view, &folds);
-		collective_folds_destroy(folds);
+		taken = collective_folds_share(folds);
+		result = report_subjects[id].read(view, &taken);
+		collective_folds_destroy(taken);
 		report_view_explain(view, result, error);
 	}
+	collective_folds_destroy(folds);
 	return result;
 }
 

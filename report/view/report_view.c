@@ -147,6 +147,12 @@ static bool has_more_events(const struct report_view *view, uint64_t events_max)
 	       sums.launches + sums.records > events_max;
 }
 
+static int read_waits(const struct report_view *view, struct nccl_waits *nccl)
+{
+	return view->collectives ? nccl_waits_init(nccl, view->collectives->folds)
+				 : nccl_waits_load(nccl, view->store_path, NULL);
+}
+
 int report_view_strips(const struct report_view *view, uint64_t events_max,
 		       struct time_strips *strips)
 {
@@ -158,7 +164,7 @@ int report_view_strips(const struct report_view *view, uint64_t events_max,
 	struct timeline_source *source =
 		timeline_source_create(view->store_path, view->profile, view->clocks->map);
 	struct nccl_waits nccl = {0};
-	int error = source ? nccl_waits_load(&nccl, view->store_path, NULL) : -ENOMEM;
+	int error = source ? read_waits(view, &nccl) : -ENOMEM;
 
 	if (error != -ENOMEM) /* waits that cannot be read are not told from moves */
 		error = time_strips_read(source, &nccl, 0, strips);

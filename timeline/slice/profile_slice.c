@@ -11,6 +11,7 @@
 
 #include "slice_fold.h"
 
+#include "aggregator/core/timeline_table.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_loader.h"
 #include "aggregator/store/store_note.h"
@@ -18,6 +19,8 @@
 #include "aggregator/store/store_timeline.h"
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
+#include "base/thread_crew.h"
+#include "timeline/trace/events_crew.h"
 
 #define NEW_SUFFIX   ".new"
 #define WORDS_SIZE   256u
@@ -210,14 +213,25 @@ static int note_losses(struct database *database, const struct profile_slice *sl
 
 /* ---- what is in it */
 
-static int commit(struct database *database, const struct collection *collection)
+/* Nobody goes on with a part, so no open interval is stored. */
+static void close_timelines(const struct collection *collection)
+{
+	uint32_t nr_entries;
+	const struct timeline_entry *entries =
+		timeline_table_entries(collection->timelines, &nr_entries);
+
+	for (uint32_t i = 0; i < nr_entries; i++)
+		stream_timeline_close(entries[i].timeline);
+}
+
+static int commit(struct database *database, const struct collection *collection, bool is_read_once)
 {
 	struct store_writer *writer;
 	int error = store_writer_create(database, false, &writer);
 
 	if (!error)
 		error = store_writer_commit(writer, collection, false);
-	if (!error)
+	if (!error && !is_read_once)
 		error = store_writer_end(writer);
 	store_writer_destroy(writer);
 	return error;
@@ -247,8 +261,10 @@ static int fill(struct database *database, const struct profile_slice *slice,
 		error = set_words(database, words);
 	if (!error)
 		error = note_losses(database, slice, counts);
-	if (!error)
-		error = commit(database, collection);
+	if (!error) {
+		close_timelines(collection);
+		error = commit(database, collection, slice->is_read_once);
+	}
 	collection_destroy(collection);
 	return error;
 }
@@ -300,7 +316,7 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 			request.from_ns = slice->request->from_ns > reach_ns
 						  ? slice->request->from_ns - reach_ns
 						  : 0;
-		int error = timeline_events_read(slice->source, &request, false, events);
+		int error = events_crew_read(slice->source, &request, events);
 		const bool is_all = slice->nr_steps ? request.to_ns > slice->last_ns
 						    : request.from_ns <= slice->first_ns;
 
@@ -340,6 +356,38 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 	return status;
 }
 
+/* The part is written while somebody else sees its events. */
+struct writing {
+	const struct profile_slice *slice;
+	const char *path, *output_path;
+	const struct timeline_events *events;
+	struct profile_slice_counts *counts;
+	char **error;
+	int status, see_status;
+};
+
+static void write_or_show(void *context, uint32_t part)
+{
+	struct writing *writing = context;
+	const struct profile_slice *slice = writing->slice;
+
+	if (part == 0)
+		writing->status = write_part(slice, writing->path, writing->output_path,
+					     writing->events, writing->counts, writing->error);
+	else
+		writing->see_status = slice->see(slice->context, writing->events);
+}
+
+static int write_and_show(struct writing *writing)
+{
+	thread_crew_run(writing->slice->see ? 2 : 1, write_or_show, writing);
+	if (writing->status)
+		unlink(writing->path);
+	else if (writing->see_status)
+		unlink(writing->output_path);
+	return writing->status ? writing->status : writing->see_status;
+}
+
 int profile_slice_write(const struct profile_slice *slice, const char *output_path,
 			struct profile_slice_counts *counts, char **error)
 {
@@ -353,15 +401,13 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
 	int status = read_events(slice, &events);
-	if (!status && slice->see)
-		status = slice->see(slice->context, &events);
 	if (!status) {
+		struct writing writing = {slice, path, output_path, &events, counts, error, 0, 0};
+
 		counts->read = events.counts;
 		counts->nr_silent =
 			timeline_source_silent(slice->source, slice->request, &counts->read);
-		status = write_part(slice, path, output_path, &events, counts, error);
-		if (status)
-			unlink(path);
+		status = write_and_show(&writing);
 	}
 	timeline_events_fini(&events);
 	return status;

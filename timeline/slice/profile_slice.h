@@ -22,8 +22,10 @@ struct profile_slice {
 	const struct timeline_step *steps;
 	uint32_t nr_steps;
 	bool may_be_empty;          /* a time without GPU work is a part without rows */
+	bool is_read_once;          /* it is not made ready for SQL (store_writer_end()) */
 	uint64_t first_ns, last_ns; /* of all events (timeline_source_extent()) */
-	/* Sees all events with a part in the time, and others; an error ends the writing. NULL: nobody does. */
+	/* Sees all events with a part in the time, and others, mostly in a thread of its own; it may use the source.
+	 * After an error there is no part. NULL: nobody does. */
 	int (*see)(void *context, const struct timeline_events *events);
 	void *context;
 	const char *

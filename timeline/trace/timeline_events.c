@@ -1,10 +1,12 @@
 #include "timeline_events.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
+#include "process_sort.h"
+
 #include "base/array.h"
-#include "base/run_sort.h"
 
 /* A call of the runtime and the launch within it have one correlation id. */
 #define NEIGHBOURS 4u
@@ -53,98 +55,154 @@ static int take_work(void *context, const struct timeline_work *work)
 static int by_time(const void *a, const void *b)
 {
 	const struct timeline_launch *left = a, *right = b;
-	int order = COMPARE(left->process_id, right->process_id);
+	int order = COMPARE(left->time_ns, right->time_ns);
 
-	order = order ? order : COMPARE(left->time_ns, right->time_ns);
 	return order ? order : COMPARE(left->correlation_id, right->correlation_id);
 }
 
 static int by_start(const void *a, const void *b)
 {
 	const struct timeline_work *left = a, *right = b;
-	int order = COMPARE(left->process_id, right->process_id);
+	int order = COMPARE(left->start_ns, right->start_ns);
 
-	order = order ? order : COMPARE(left->start_ns, right->start_ns);
 	order = order ? order : COMPARE(left->end_ns, right->end_ns);
 	return order ? order : COMPARE(left->correlation_id, right->correlation_id);
 }
 
-/* Compares (process, window, correlation id, time); equal ids come again when the counter wraps. */
-static int compare_keys(const struct timeline_launch *a, const struct timeline_launch *b)
-{
-	int order = COMPARE(a->process_id, b->process_id);
+/* A launch in the order of what its GPU work names. Equal ids come again when the counter wraps. */
+struct place {
+	uint64_t key, time_ns; /* key: window and correlation id */
+	uint32_t process_id, launch;
+};
 
-	order = order ? order : COMPARE(a->window, b->window);
-	order = order ? order : COMPARE(a->correlation_id, b->correlation_id);
-	return order ? order : COMPARE(a->time_ns, b->time_ns);
+static uint64_t key_of(uint16_t window, uint32_t correlation_id)
+{
+	return (uint64_t)window << 32 | correlation_id;
 }
 
-static int by_key(const void *a, const void *b, void *launches)
+static int by_key(const void *a, const void *b)
 {
-	const struct timeline_launch *list = launches;
+	const struct place *left = a, *right = b;
+	int order = COMPARE(left->key, right->key);
 
-	return compare_keys(&list[*(const uint32_t *)a], &list[*(const uint32_t *)b]);
+	return order ? order : COMPARE(left->time_ns, right->time_ns);
 }
 
 /* A wait may be of a host call alone; GPU work is of a launch. */
 static bool can_be_of(const struct timeline_launch *launch, const struct timeline_work *work)
 {
-	return launch->process_id == work->process_id && launch->window == work->window &&
-	       launch->correlation_id == work->correlation_id &&
+	return launch->window == work->window && launch->correlation_id == work->correlation_id &&
 	       (work->kind == RECORD_GPU_SYNC || !(launch->flags & RECORD_LAUNCH_HOST));
 }
 
-/* Finds the last launch with the work's key from before its end; else, since clocks differ by a little, the next. */
-static uint32_t find_launch(const struct timeline_events *events, const uint32_t *order,
-			    const struct timeline_work *work)
-{
-	const struct timeline_launch key = {.process_id = work->process_id,
-					    .window = work->window,
-					    .correlation_id = work->correlation_id,
-					    .time_ns = work->end_ns};
-	uint32_t low = 0, high = events->nr_launches;
+struct own_places {               /* of one process */
+	const struct place *list; /* borrowed */
+	uint32_t nr;
+	uint32_t found; /* where the last key was: those of the next work mostly follow */
+};
 
-	while (low < high) { /* the first one behind the key */
+/* Returns the index of the first place behind the key. */
+static uint32_t find_behind(const struct own_places *places, const struct place *key)
+{
+	uint32_t low = 0, high = places->nr;
+
+	if (places->found && by_key(&places->list[places->found - 1], key) <= 0) {
+		low = places->found;
+		for (uint32_t step = 1; low + step < high; step *= 2)
+			if (by_key(&places->list[low + step], key) > 0)
+				high = low + step;
+			else
+				low += step;
+	}
+	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
-		if (compare_keys(&events->launches[order[middle]], &key) <= 0)
+		if (by_key(&places->list[middle], key) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (uint32_t back = 1; back <= NEIGHBOURS && back <= low; back++)
-		if (can_be_of(&events->launches[order[low - back]], work))
-			return order[low - back];
-	return low < events->nr_launches && can_be_of(&events->launches[order[low]], work)
-		       ? order[low]
-		       : TIMELINE_SOURCE_NONE;
+	return low;
+}
+
+/* Finds the last launch with the work's key from before its end; else, since clocks differ by a little, the next. */
+static uint32_t find_launch(const struct timeline_events *events, struct own_places *places,
+			    const struct timeline_work *work)
+{
+	const struct place key = {.key = key_of(work->window, work->correlation_id),
+				  .time_ns = work->end_ns};
+	const uint32_t behind = places->found = find_behind(places, &key);
+
+	for (uint32_t back = 1; back <= NEIGHBOURS && back <= behind; back++) {
+		const uint32_t launch = places->list[behind - back].launch;
+
+		if (can_be_of(&events->launches[launch], work))
+			return launch;
+	}
+	if (behind < places->nr && can_be_of(&events->launches[places->list[behind].launch], work))
+		return places->list[behind].launch;
+	return TIMELINE_SOURCE_NONE;
+}
+
+static void join_work(struct timeline_events *events, struct own_places *places,
+		      struct timeline_work *work)
+{
+	const uint32_t launch = find_launch(events, places, work);
+
+	work->launch = launch;
+	events->nr_launchless += launch == TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC;
+	if (launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC &&
+	    !events->launches[launch].flow)
+		events->launches[launch].flow = ++events->nr_flows;
+}
+
+/* Launches and work are in order of their processes. */
+static void join_all(struct timeline_events *events, const struct place *list)
+{
+	uint32_t first = 0, end = 0;
+	struct own_places places = {0};
+
+	for (uint32_t i = 0; i < events->nr_work; i++) {
+		struct timeline_work *work = &events->work[i];
+
+		if (i == 0 || work->process_id != work[-1].process_id) {
+			for (first = end; first < events->nr_launches &&
+					  list[first].process_id < work->process_id;
+			     first++)
+				;
+			for (end = first;
+			     end < events->nr_launches && list[end].process_id == work->process_id;
+			     end++)
+				;
+			places = (struct own_places){.list = list + first, .nr = end - first};
+		}
+		join_work(events, &places, work);
+	}
 }
 
 static int join(struct timeline_events *events)
 {
-	uint32_t *order = malloc((events->nr_launches + 1ull) * sizeof(*order));
+	struct place *list = malloc((events->nr_launches + 1ull) * sizeof(*list));
 
-	if (!order)
+	if (!list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < events->nr_launches; i++)
-		order[i] = i;
-	qsort_r(order, events->nr_launches, sizeof(*order), by_key, events->launches);
-	for (uint32_t i = 0; i < events->nr_work; i++) {
-		struct timeline_work *work = &events->work[i];
-		const uint32_t launch = find_launch(events, order, work);
+	for (uint32_t i = 0; i < events->nr_launches; i++) {
+		const struct timeline_launch *launch = &events->launches[i];
 
-		work->launch = launch;
-		events->nr_launchless +=
-			launch == TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC;
-		if (launch != TIMELINE_SOURCE_NONE && work->kind != RECORD_GPU_SYNC &&
-		    !events->launches[launch].flow)
-			events->launches[launch].flow = ++events->nr_flows;
+		list[i] = (struct place){.key = key_of(launch->window, launch->correlation_id),
+					 .time_ns = launch->time_ns,
+					 .process_id = launch->process_id,
+					 .launch = i};
 	}
+	int error = process_sort((void **)&list, events->nr_launches, sizeof(*list),
+				 offsetof(struct place, process_id), by_key);
+	if (!error)
+		join_all(events, list);
 	for (uint32_t i = 0; i < events->nr_launches; i++)
 		events->nr_workless += !events->launches[i].flow &&
 				       !(events->launches[i].flags & RECORD_LAUNCH_HOST);
-	free(order);
-	return 0;
+	free(list);
+	return error;
 }
 
 static void count_ranks(struct timeline_events *events)
@@ -210,15 +268,24 @@ static void trim(struct timeline_events *events, uint64_t end_ns)
 	events->nr_launchless = events->nr_workless = 0;
 }
 
+/* The list has room for so many then. */
+static int sort_launches(struct timeline_launch **launches, uint32_t nr_launches, uint32_t *room)
+{
+	*room = nr_launches;
+	return process_sort((void **)launches, nr_launches, sizeof(**launches),
+			    offsetof(struct timeline_launch, process_id), by_time);
+}
+
 static int arrange(struct timeline_events *events)
 {
-	int error =
-		run_sort(events->launches, events->nr_launches, sizeof(*events->launches), by_time);
+	int error = sort_launches(&events->launches, events->nr_launches, &events->room_launches);
 
 	if (!error)
-		error = run_sort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
+		error = sort_launches(&events->marks, events->nr_marks, &events->room_marks);
+	events->room_work = events->nr_work;
 	if (!error)
-		error = run_sort(events->work, events->nr_work, sizeof(*events->work), by_start);
+		error = process_sort((void **)&events->work, events->nr_work, sizeof(*events->work),
+				     offsetof(struct timeline_work, process_id), by_start);
 	return error ? error : join(events);
 }
 
@@ -285,8 +352,7 @@ int timeline_events_marks_around(struct timeline_source *source,
 		request.to_ns += TIMELINE_EVENTS_MARKS_NS;
 	events->nr_marks = 0;
 	int error = timeline_source_read(source, &request, &sink, &counts);
-	return error ? error
-		     : run_sort(events->marks, events->nr_marks, sizeof(*events->marks), by_time);
+	return error ? error : sort_launches(&events->marks, events->nr_marks, &events->room_marks);
 }
 
 struct fold_key timeline_events_key(const struct timeline_events *events,

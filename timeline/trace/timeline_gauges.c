@@ -98,7 +98,7 @@ static int load_telemetry(const char *store_path, struct collection *collection)
 	int error = database_open(store_path, true, &database, NULL);
 	if (error)
 		return error;
-	error = store_schema_read(database, store_path, NULL);
+	error = store_schema_show(database);
 	if (!error)
 		error = store_placement_read(database, collection);
 	database_close(database);

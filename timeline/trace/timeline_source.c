@@ -28,6 +28,7 @@ struct timeline_source {
 	uint32_t nr_processes, nr_hosts, nr_stacks, nr_names;
 	uint32_t placed_host; /* whose time was placed last; 0: none */
 	struct clock_map_stretch placed;
+	bool placed_same; /* in all of that stretch its clock is the common one */
 	/* of the present reading */
 	const struct timeline_request *request;
 	const struct timeline_sink *sink;
@@ -88,6 +89,19 @@ static bool find_clock(const struct timeline_source *source, uint32_t host, uint
 	return false;
 }
 
+/* Whether no offset in the stretch is larger than the error of both comparisons at its ends. */
+static bool is_within_bounds(const struct clock_map_stretch *stretch)
+{
+	const struct clock_offset *before = stretch->before, *after = stretch->after;
+
+	before = before ? before : after;
+	after = after ? after : before;
+	const int64_t bound_ns =
+		(int64_t)(before->bound_ns > after->bound_ns ? before->bound_ns : after->bound_ns);
+
+	return llabs(before->offset_ns) <= bound_ns && llabs(after->offset_ns) <= bound_ns;
+}
+
 /* Puts a time of a host's CLOCK_MONOTONIC on the common clock. The same kernel has the same clock, unless a time
  * namespace shifts it by more than the comparison's error. Events of a host mostly follow one another. false: nobody
  * knows how. */
@@ -102,11 +116,18 @@ static bool place(struct timeline_source *source, uint32_t host, uint64_t *time_
 		if (!find_clock(source, host, *time_ns, &source->placed))
 			return source->nr_hosts == 1;
 		source->placed_host = host;
+		source->placed_same =
+			source->are_local[host - 1] && is_within_bounds(&source->placed);
+	}
+	if (source->placed_same)
+		return true;
+	if (!source->are_local[host - 1]) {
+		*time_ns -= (uint64_t)clock_map_stretch_offset(&source->placed, *time_ns);
+		return true;
 	}
 	clock_map_stretch_place(&source->placed, *time_ns, &found);
-	if (source->are_local[host - 1] && llabs(found.offset_ns) <= (int64_t)found.bound_ns)
-		return true;
-	*time_ns -= (uint64_t)found.offset_ns;
+	if (llabs(found.offset_ns) > (int64_t)found.bound_ns)
+		*time_ns -= (uint64_t)found.offset_ns;
 	return true;
 }
 
@@ -294,11 +315,13 @@ static bool wants(void *context, const struct event_block_head *head,
 	if ((request->marks_alone || request->windows_alone) && head->nr_spans && !head->nr_marks)
 		return false;
 	for (uint32_t i = 0; i < head->nr_spans && !is_wanted_one; i++) {
+		process = roster_process(source->profile->collection->roster, spans[i].process_id);
+		if (process && !is_wanted(request, spans[i].process_id, process))
+			continue;
 		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			is_wanted_one = wants_all; /* so that it is counted */
 		else
-			is_wanted_one = is_wanted(request, spans[i].process_id, process) &&
-					touches(request, first_ns, last_ns);
+			is_wanted_one = touches(request, first_ns, last_ns);
 	}
 	return is_wanted_one;
 }
@@ -414,6 +437,11 @@ struct timeline_source *timeline_source_create(const char *store_path,
 	}
 	find_local_hosts(source);
 	return source;
+}
+
+struct timeline_source *timeline_source_again(const struct timeline_source *source)
+{
+	return timeline_source_create(source->store_path, source->profile, source->map);
 }
 
 void timeline_source_destroy(struct timeline_source *source)

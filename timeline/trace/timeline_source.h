@@ -71,6 +71,9 @@ struct timeline_source *timeline_source_create(const char *store_path,
 					       const struct clock_map *map);
 void timeline_source_destroy(struct timeline_source *source);
 
+/* Makes a further source of the same events, for another thread. NULL: out of memory. */
+struct timeline_source *timeline_source_again(const struct timeline_source *source);
+
 const struct profile *timeline_source_profile(const struct timeline_source *source);
 
 /* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process,

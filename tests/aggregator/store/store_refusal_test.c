@@ -216,6 +216,66 @@ static void a_view_in_a_tables_place_is_refused(void **state)
 	assert_refused(-EPROTO, "damaged");
 }
 
+static int64_t query(const char *sql)
+{
+	struct database *database;
+	int64_t number = 0;
+
+	assert_int_equal(database_open(store_fixture.path, true, &database, NULL), 0);
+	assert_int_equal(database_query_number(database, sql, &number), 0);
+	database_close(database);
+	return number;
+}
+
+/* Overwrites the first page of a table. */
+static void damage(const char *table)
+{
+	char sql[128];
+	size_t size;
+
+	snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_master WHERE name = '%s'", table);
+	const int64_t page = query(sql), page_bytes = query("PRAGMA page_size");
+	char *bytes = slurp(&size);
+	assert_in_range(page, 2, size / (size_t)page_bytes);
+	memset(bytes + (page - 1) * page_bytes, 0x55, (size_t)page_bytes);
+	spit(bytes, size);
+	free(bytes);
+}
+
+/* A reader of names refuses damage to what it reads, and does not look at all else. */
+static void damage_is_refused_by_whom_it_concerns(void **state)
+{
+	static const struct {
+		const char *table;
+		bool concerns_names;
+	} damages[] = {{"strings", true},          {"nodes", true},
+		       {"collectives", true},      {"clock_offsets", true},
+		       {"timeline_blocks", false}, {"sample_blocks", false},
+		       {"total_blocks", false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		struct profile *profile;
+		char *error;
+
+		store_fixture_open_all();
+		store_fixture_apply_up_to(31);
+		store_fixture_commit();
+		store_fixture_close_all();
+		damage(damages[i].table);
+		assert_int_equal(profile_load(store_fixture.path, &profile, &error), -EPROTO);
+		assert_non_null(strstr(error, "damaged"));
+		free(error);
+		assert_int_equal(profile_load_names(store_fixture.path, &profile, &error),
+				 damages[i].concerns_names || !database_checks_tables() ? -EPROTO
+											: 0);
+		assert_int_equal(!profile, error && strstr(error, "damaged"));
+		free(error);
+		profile_destroy(profile);
+		store_fixture_remove();
+	}
+}
+
 /* The pages are whole, but what stands in the tables no store writes. */
 static const char *const harms[] = {
 	"DELETE FROM strings WHERE id = 2",
@@ -359,6 +419,7 @@ int main(void)
 		TEST(a_store_with_overwritten_pages_is_refused),
 		TEST(pipes_are_refused_at_once),
 		TEST(a_view_in_a_tables_place_is_refused),
+		TEST(damage_is_refused_by_whom_it_concerns),
 		TEST(a_store_with_impossible_content_is_refused),
 		TEST(an_empty_file_becomes_a_store),
 		TEST(a_missing_or_forbidden_path_is_an_error_with_its_name),
