@@ -188,7 +188,7 @@ static uint64_t limit_of(int resource)
 }
 
 /* Tells the agent, when there is no ring, that the process exists and why none of its work is recorded. */
-static void send_absence(int fd, const struct guest_hello *hello, int error)
+static void send_absence(int fd, const struct guest_hello *hello, int error, uint32_t needed_mib)
 {
 	struct guest_absence absence = {
 		.magic = HANDSHAKE_ABSENCE_MAGIC,
@@ -196,6 +196,7 @@ static void send_absence(int fd, const struct guest_hello *hello, int error)
 		.pid = hello->pid,
 		.error = (uint32_t)-error,
 		.run = hello->run,
+		.needed_mib = needed_mib,
 		.start_ticks = hello->start_ticks,
 		.pid_namespace = hello->pid_namespace,
 		.file_limit_bytes = limit_of(RLIMIT_FSIZE),
@@ -321,7 +322,7 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		return fd; /* the agent was killed: the next one finds the file */
 	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error < 0 && fd >= 0)
-		send_absence(fd, &link->hello, error);
+		send_absence(fd, &link->hello, error, 0);
 	if (error == 0 && fd >= 0) {
 		error = exchange(fd, link, ring_fd, &welcome);
 		if (error == -EAGAIN)
@@ -342,6 +343,21 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	}
 	*window = (uint16_t)welcome.window;
 	return 0;
+}
+
+void agent_handshake_refuse(const char *path, int error, uint64_t needed_bytes)
+{
+	struct guest_hello hello;
+	int fd = connect_to(path, 0);
+
+	if (fd < 0 && !is_unsure(fd))
+		return;
+	fill_hello(&hello);
+	tell_of_offer(path, &hello);
+	if (fd < 0)
+		return;
+	send_absence(fd, &hello, error, (uint32_t)((needed_bytes + (1u << 20) - 1) >> 20));
+	close(fd);
 }
 
 static bool has_ring(struct agent_link *link)

@@ -38,6 +38,10 @@ struct agent_link {
 int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		    struct agent_link *link, struct record_ring **ring, uint16_t *window);
 
+/* Tells the agent that this process gets no ring, because a limit is too low. error: -EFBIG for RLIMIT_FSIZE, -ENOMEM
+ * for RLIMIT_AS; needed_bytes: what would do. Without an agent it tells nobody. */
+void agent_handshake_refuse(const char *path, int error, uint64_t needed_bytes);
+
 /* Closes link->tables_fd, if it is open. */
 void agent_handshake_close_tables(struct agent_link *link);
 

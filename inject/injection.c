@@ -352,6 +352,12 @@ static bool start(const char *socket_path)
 
 	memory_limits_read("", &guest.limits);
 	guest_sizes_make(&guest.limits, &guest.sizes);
+	if (guest.sizes.needed) {
+		agent_handshake_refuse(socket_path,
+				       guest.sizes.limit == GUEST_SIZES_FILE ? -EFBIG : -ENOMEM,
+				       guest.sizes.needed);
+		return false;
+	}
 	if (agent_handshake(socket_path, &guest.sizes.ring, &guest.link, &guest.ring, &window) < 0)
 		return false;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);

@@ -48,8 +48,8 @@ struct guest_absence {
 	uint32_t error;          /* errno of what failed */
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
-	uint32_t run;                /* as in struct guest_hello */
-	uint32_t reserved;           /* 0 */
+	uint32_t run;        /* as in struct guest_hello */
+	uint32_t needed_mib; /* what the limit that is too low must be at least; 0: not known */
 	uint64_t file_limit_bytes;   /* RLIMIT_FSIZE; UINT64_MAX: none */
 	uint64_t memory_limit_bytes; /* RLIMIT_AS; UINT64_MAX: none */
 };

@@ -269,7 +269,7 @@ static void ask_job_memory(struct diagnosis *diagnosis)
 	memory_limits_read("", &limits);
 	guest_sizes_make(&limits, &sizes);
 	guest_sizes_text(&sizes, &limits, text);
-	if (limits.file != MEMORY_LIMIT_NONE && record_ring_bytes(&sizes.ring) > limits.file) {
+	if (sizes.needed && sizes.limit == GUEST_SIZES_FILE) {
 		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
 			    "the guest's ring takes %llu KiB, and the limit on file sizes is %llu "
 			    "KiB (ulimit -f): no process is recorded",
@@ -279,8 +279,7 @@ static void ask_job_memory(struct diagnosis *diagnosis)
 		       (unsigned long long)(record_ring_bytes(&sizes.ring) >> 10));
 		return;
 	}
-	if (limits.address_space != MEMORY_LIMIT_NONE &&
-	    sizes.bound > limits.address_space - limits.address_space_used) {
+	if (sizes.needed) {
 		guest_sizes_lack(&limits, text);
 		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
 			    "processes cannot be recorded: %s", text),

@@ -11,6 +11,7 @@
 
 #define TEXT_MAX  1024u /* a line or a path; a longer one is no cgroup's */
 #define RANKS_MAX 1024u
+#define STACK     (8ull << 20)
 /* Version 1 says "no limit" with the largest number of whole pages. */
 #define UNLIMITED (1ull << 62)
 
@@ -281,7 +282,10 @@ void memory_limits_read(const char *root, struct memory_limits *limits)
 		.address_space = resource_limit(RLIMIT_AS),
 		.address_space_used = mapped(root),
 		.file = resource_limit(RLIMIT_FSIZE),
+		.thread_stack = resource_limit(RLIMIT_STACK),
 		.ranks = ranks(),
 	};
+	if (limits->thread_stack == MEMORY_LIMIT_NONE)
+		limits->thread_stack = STACK;
 	errno = saved_errno;
 }

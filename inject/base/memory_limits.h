@@ -13,6 +13,7 @@ struct memory_limits { /* bytes, or MEMORY_LIMIT_NONE */
 	uint64_t address_space;      /* RLIMIT_AS */
 	uint64_t address_space_used; /* size of all mappings so far; 0: not known */
 	uint64_t file;               /* RLIMIT_FSIZE */
+	uint64_t thread_stack; /* of a new thread: RLIMIT_STACK, or 8 MiB where that is no limit */
 	/* processes of the job on this node, according to its launcher; 1: the launcher does not say */
 	uint32_t ranks;
 };

@@ -63,6 +63,12 @@ static void size_all(struct guest_sizes *sizes, uint32_t times)
 		       sizes->name_bytes;
 }
 
+/* What the guest brings into the process besides the sizes. */
+static uint64_t fixed(const struct memory_limits *limits)
+{
+	return GUEST_SIZES_FIXED + GUEST_SIZES_HEAP + limits->thread_stack;
+}
+
 static uint64_t left_of_address_space(const struct memory_limits *limits)
 {
 	uint64_t left = limits->address_space > limits->address_space_used
@@ -71,7 +77,7 @@ static uint64_t left_of_address_space(const struct memory_limits *limits)
 
 	if (limits->address_space == MEMORY_LIMIT_NONE)
 		return MEMORY_LIMIT_NONE;
-	return left > GUEST_SIZES_FIXED ? left - GUEST_SIZES_FIXED : 0;
+	return left > fixed(limits) ? left - fixed(limits) : 0;
 }
 
 static uint64_t share(uint64_t limit, uint64_t shares)
@@ -96,6 +102,18 @@ static enum guest_sizes_limit exceeded(const struct memory_limits *limits,
 	return GUEST_SIZES_UNLIMITED;
 }
 
+/* Returns the limit that these sizes need in place of the one that they exceed; 0: they may be taken. */
+static uint64_t needed(const struct memory_limits *limits, const struct guest_sizes *sizes)
+{
+	uint64_t ring = record_ring_bytes(&sizes->ring);
+
+	if (ring > limits->file)
+		return ring;
+	if (sizes->bound > left_of_address_space(limits))
+		return limits->address_space_used + 2 * (sizes->bound + fixed(limits));
+	return 0;
+}
+
 void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *sizes)
 {
 	memset(sizes, 0, sizeof(*sizes));
@@ -107,6 +125,7 @@ void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *si
 			break;
 		sizes->limit = limit; /* the last limit that did not fit is the tightest */
 	}
+	sizes->needed = needed(limits, sizes);
 	sizes->bound += GUEST_SIZES_FIXED;
 }
 
@@ -154,10 +173,11 @@ void guest_sizes_lack(const struct memory_limits *limits, char text[static GUEST
 		snprintf(text, GUEST_SIZES_TEXT_MAX, "the kernel gives none");
 	else
 		snprintf(text, GUEST_SIZES_TEXT_MAX,
-			 "the limit on address space is %llu KiB (ulimit -v); %llu KiB were in "
-			 "use, and "
-			 "the guest alone needs %llu KiB",
+			 "the limit on address space is %llu KiB (ulimit -v), %llu KiB were in "
+			 "use, and half of the rest must be enough: raise it to %llu KiB",
 			 (unsigned long long)(limits->address_space >> 10),
 			 (unsigned long long)(limits->address_space_used >> 10),
-			 (unsigned long long)((least.bound + GUEST_SIZES_FIXED) >> 10));
+			 (unsigned long long)((limits->address_space_used +
+					       2 * (least.bound + fixed(limits)) + 1023) >>
+					      10));
 }

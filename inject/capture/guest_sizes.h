@@ -7,9 +7,14 @@
  * is at most the least of
  *	an eighth of the cgroup's limit, divided by the number of ranks: past that limit the kernel kills,
  *	a quarter of the machine's memory, divided by the number of ranks,
- *	half of the address space that is left, less GUEST_SIZES_FIXED,
+ *	half of the address space that is left, less GUEST_SIZES_FIXED and what CUPTI's thread takes,
  * and until the ring, which is a file, is within the limit on file sizes. With all sizes at their floors the sum is 28
- * MiB; a process under tighter limits gets these floors.
+ * MiB. A process gets these floors where a tighter share of memory is all that stands against them. Address space and
+ * file sizes are different: their limits refuse the program's own requests, too. Where the floors exceed the share of
+ * address space, or the ring the limit on file sizes, the guest must take nothing.
+ *
+ * CUPTI delivers from a thread of its own. That thread takes address space for its stack and for its heap. For the heap
+ * of a new thread the C library (glibc's malloc/arena.c, HEAP_MAX_SIZE) maps 128 MiB, and gives half of it back.
  *
  * The bound is this sum plus GUEST_SIZES_FIXED, for tables whose memory grows as they are used (16 MiB of them for
  * nodes of graphs, 8 MiB for known stacks). The bound does not contain:
@@ -29,6 +34,7 @@
 #include "proto/ring/record_ring.h"
 
 #define GUEST_SIZES_FIXED (40ull << 20)
+#define GUEST_SIZES_HEAP  (128ull << 20) /* of CUPTI's thread */
 
 enum guest_sizes_limit {
 	GUEST_SIZES_UNLIMITED = 0, /* the largest sizes fit */
@@ -45,6 +51,9 @@ struct guest_sizes {
 	uint64_t name_bytes;               /* names of kernels */
 	uint64_t bound;                    /* for everything */
 	enum guest_sizes_limit limit;      /* the limit that set the sizes */
+	/* What GUEST_SIZES_ADDRESS_SPACE or GUEST_SIZES_FILE must be for the least sizes. 0: these sizes may be
+	 * taken. */
+	uint64_t needed;
 };
 
 void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *sizes);
@@ -60,8 +69,8 @@ bool guest_sizes_are_tight(const struct guest_sizes *sizes);
 void guest_sizes_text(const struct guest_sizes *sizes, const struct memory_limits *limits,
 		      char text[static GUEST_SIZES_TEXT_MAX]);
 
-/* Writes why there is no memory for a mapping. If a limit is the reason, the text has its value as `ulimit` shows
- * it. */
+/* Writes why there is no memory for a mapping. If a limit is the reason, the text has its value and the least value
+ * that would do, as `ulimit` shows them. */
 void guest_sizes_lack(const struct memory_limits *limits, char text[static GUEST_SIZES_TEXT_MAX]);
 
 #endif

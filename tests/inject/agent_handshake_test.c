@@ -142,6 +142,21 @@ static void small_file_size_limit_is_reported(void **state)
 	assert_int_equal(server.hello.magic, HANDSHAKE_ABSENCE_MAGIC);
 }
 
+static void refusal_says_what_the_limit_must_be(void **state)
+{
+	struct handshake_server server;
+
+	(void)state;
+	handshake_server_start(&server, NULL, 0);
+	agent_handshake_refuse(server.path, -ENOMEM, (5 << 20) + 1);
+	handshake_server_stop(&server);
+	assert_int_equal(server.absence.magic, HANDSHAKE_ABSENCE_MAGIC);
+	assert_int_equal(server.absence.pid, getpid());
+	assert_int_equal(server.absence.error, ENOMEM);
+	assert_int_equal(server.absence.needed_mib, 6);
+	agent_handshake_refuse("/nowhere/socket", -ENOMEM, 1); /* nobody is told */
+}
+
 /* As where all memory is locked, and the limit of locked memory is reached. */
 static void ring_that_may_not_be_locked_is_an_error_and_not_a_missing_answer(void **state)
 {
@@ -240,6 +255,7 @@ int main(void)
 		cmocka_unit_test(agent_that_hangs_up_or_has_no_place_may_take_the_ring_later),
 		cmocka_unit_test(absent_agent_is_reported),
 		cmocka_unit_test(small_file_size_limit_is_reported),
+		cmocka_unit_test(refusal_says_what_the_limit_must_be),
 		cmocka_unit_test(ring_that_may_not_be_locked_is_an_error_and_not_a_missing_answer),
 		cmocka_unit_test(ring_goes_to_the_next_agent_under_the_same_name),
 		cmocka_unit_test(number_that_the_program_took_is_left_alone),

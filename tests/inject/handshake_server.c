@@ -102,7 +102,7 @@ static void find_file(struct handshake_server *server)
 static void *serve(void *user)
 {
 	struct handshake_server *server = user;
-	struct iovec data = {&server->hello, sizeof(server->hello)};
+	struct iovec data = {&server->absence, sizeof(server->absence)};
 	char control[CMSG_SPACE(sizeof(int))];
 	struct msghdr message = {.msg_iov = &data,
 				 .msg_iovlen = 1,
@@ -113,6 +113,7 @@ static void *serve(void *user)
 
 	if (recvmsg(fd, &message, 0) == (ssize_t)sizeof(server->hello) && CMSG_FIRSTHDR(&message))
 		memcpy(&ring_fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(ring_fd));
+	memcpy(&server->hello, &server->absence, sizeof(server->hello));
 	find_file(server);
 	server->mapped = record_ring_map(ring_fd, &ring);
 	record_ring_unmap(ring);

@@ -26,7 +26,8 @@ struct handshake_server {
 	const void *answer;
 	size_t answer_size;
 	struct guest_hello hello;
-	int mapped;       /* result of record_ring_map() */
+	struct guest_absence absence; /* what came in place of a hello; hello has its first bytes */
+	int mapped;                   /* result of record_ring_map() */
 	struct stat file; /* that tells of the offer, when the hello was read; st_nlink 0: none */
 	pthread_t thread;
 };

@@ -33,6 +33,27 @@ static void each_limit_is_named_with_its_value(void **state)
 	assert_text(EMFILE, UINT64_MAX, UINT64_MAX, "(ulimit -n)");
 }
 
+static void what_a_limit_must_be_is_said_where_it_is_known(void **state)
+{
+	struct guest_absence absence = {.error = EFBIG,
+					.file_limit_bytes = 8192,
+					.memory_limit_bytes = UINT64_MAX,
+					.needed_mib = 12};
+	char text[ABSENCE_SIZE];
+
+	(void)state;
+	assert_non_null(
+		strstr(absence_text(&absence, text, sizeof(text)), "raise it to 12 MiB or more"));
+	absence.error = ENOMEM;
+	absence.memory_limit_bytes = UINT64_MAX - 1; /* the longest text */
+	absence.needed_mib = UINT32_MAX;
+	assert_non_null(strstr(absence_text(&absence, text, sizeof(text)),
+			       "raise it to 4294967295 MiB or more"));
+	absence.needed_mib = 0;
+	absence_text(&absence, text, sizeof(text));
+	assert_string_equal(text + strlen(text) - strlen("raise it"), "raise it");
+}
+
 static void what_no_limit_explains_has_the_systems_words(void **state)
 {
 	(void)state;
@@ -53,6 +74,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_limit_is_named_with_its_value),
+		cmocka_unit_test(what_a_limit_must_be_is_said_where_it_is_known),
 		cmocka_unit_test(what_no_limit_explains_has_the_systems_words),
 		cmocka_unit_test(the_other_words_are_told_apart),
 	};

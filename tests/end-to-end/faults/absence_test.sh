@@ -64,24 +64,6 @@ check "full disk: the store is kept" [ -s "$scratch/full/profile.db" ]
 "$flamegrid" report "$scratch/full" --strict >"$scratch/out" 2>&1
 same "full disk: report --strict" $? 3
 
-# What there is no room for depends on the size (a mapping of the guest's, its thread, CUPTI's thread); the reason does not.
-# A size at which the program cannot work, though it could be recorded, says nothing.
-nr_limited=0
-for size in 36000 40000 44000 52000 60000 72000 80000 85000; do
-	name=memory_$size
-	"$flamegrid" run -o "$scratch/$name" --devices "$list" -- bash -c 'ulimit -v '$size'; exec "$@"' limited "${launches[@]}" \
-		>"$scratch/$name.out" 2>"$scratch/$name.err"
-	status=$?
-	same "$name: another profiler" "$(grep -c 'another user of CUPTI.s activity API (' "$scratch/$name.err")" 0
-	grep -q '% matched; nothing lost;' "$scratch/$name.err" && continue
-	[ $status -ne 0 ] && ! grep -q 'not recorded: ' "$scratch/$name.err" && continue
-	nr_limited=$((nr_limited + 1))
-	contains "$name: the limit" "$scratch/$name.err" "the limit on address space is $size KiB (ulimit -v)"
-	"$flamegrid" report "$scratch/$name" --strict >/dev/null 2>&1
-	same "$name: report --strict" $? 3
-done
-check "memory: some are limited" [ $nr_limited -gt 0 ]
-
 # Whatever the reason, an earlier profile is worth more; and --quiet is no reason to be silent.
 "$flamegrid" run -q -o "$scratch/kept" --devices "$list" -- "${launches[@]}" >/dev/null 2>"$scratch/kept.err"
 same "kept: --quiet says nothing of a whole profile" "$(cat "$scratch/kept.err")" ""

@@ -157,20 +157,26 @@ static void memory_of_the_machine_is_the_total(void **state)
 static void limits_of_the_process_are_read(void **state)
 {
 	struct memory_limits limits;
-	struct rlimit old, limit;
+	struct rlimit old, old_stack, limit;
 
 	(void)state;
 	getrlimit(RLIMIT_FSIZE, &old);
 	limit = old;
 	limit.rlim_cur = 50 * MIB;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	getrlimit(RLIMIT_STACK, &old_stack);
+	limit = old_stack;
+	limit.rlim_cur = 3 * MIB;
+	assert_int_equal(setrlimit(RLIMIT_STACK, &limit), 0);
 	unsetenv("LOCAL_WORLD_SIZE");
 	setenv("SLURM_STEP_TASKS_PER_NODE", "8(x2),4", 1);
 	errno = 77;
 	memory_limits_read("", &limits);
 	assert_int_equal(errno, 77);
 	setrlimit(RLIMIT_FSIZE, &old);
+	setrlimit(RLIMIT_STACK, &old_stack);
 	assert_int_equal(limits.file, 50 * MIB);
+	assert_int_equal(limits.thread_stack, 3 * MIB);
 	assert_int_equal(limits.ranks, 8);
 	assert_true(limits.machine > MIB && limits.machine != MEMORY_LIMIT_NONE);
 	assert_true(limits.address_space_used > MIB);

@@ -19,6 +19,7 @@ static const struct memory_limits unlimited = {
 	.machine = MEMORY_LIMIT_NONE,
 	.address_space = MEMORY_LIMIT_NONE,
 	.file = MEMORY_LIMIT_NONE,
+	.thread_stack = 8 * MIB,
 	.ranks = 1,
 };
 
@@ -76,28 +77,29 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 		bool is_tight;
 		const char *text;
 	} cases[] = {
-		{{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 1},
+		{{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1},
 		 GUEST_SIZES_CGROUP,
 		 FLOOR,
 		 true,
 		 "at most 68 MiB, because the cgroup's memory limit is 200 MiB"},
-		{{MEMORY_LIMIT_NONE, 4 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 1},
+		{{MEMORY_LIMIT_NONE, 4 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1},
 		 GUEST_SIZES_MACHINE,
 		 GIB,
 		 false,
 		 "because the machine's memory is 4096 MiB"},
-		{{MEMORY_LIMIT_NONE, 64 * GIB, 1400 * MIB, 200 * MIB, MEMORY_LIMIT_NONE, 1},
+		{{MEMORY_LIMIT_NONE, 64 * GIB, 1700 * MIB, 200 * MIB, MEMORY_LIMIT_NONE, 8 * MIB,
+		  1},
 		 GUEST_SIZES_ADDRESS_SPACE,
-		 600 * MIB,
+		 750 * MIB - GUEST_SIZES_FIXED - GUEST_SIZES_HEAP - 8 * MIB,
 		 false,
-		 "because the limit on address space (ulimit -v) is 1400 MiB"},
-		{{MEMORY_LIMIT_NONE, 64 * GIB, MEMORY_LIMIT_NONE, 0, 40 * MIB, 1},
+		 "because the limit on address space (ulimit -v) is 1700 MiB"},
+		{{MEMORY_LIMIT_NONE, 64 * GIB, MEMORY_LIMIT_NONE, 0, 40 * MIB, 8 * MIB, 1},
 		 GUEST_SIZES_FILE,
 		 UINT64_MAX,
 		 true,
 		 "because the limit on file sizes (ulimit -f) is 40 MiB"},
 		/* Eight ranks share the eighth. */
-		{{32 * GIB, MEMORY_LIMIT_NONE, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8},
+		{{32 * GIB, MEMORY_LIMIT_NONE, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 8},
 		 GUEST_SIZES_CGROUP,
 		 512 * MIB,
 		 false,
@@ -114,9 +116,51 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 		assert_int_equal(sizes.limit, cases[i].limit);
 		assert_true(sum(&sizes) <= cases[i].most);
 		assert_true(record_ring_bytes(&sizes.ring) <= cases[i].limits.file);
+		assert_int_equal(sizes.needed, 0);
 		assert_non_null(strstr(text, cases[i].text));
 		assert_int_equal(guest_sizes_are_tight(&sizes), cases[i].is_tight);
 	}
+}
+
+/* The program has half of the address space that is left, and CUPTI's thread has its part of the guest's half. */
+static void least_sizes_that_exceed_a_limit_say_what_they_need(void **state)
+{
+	struct memory_limits limits = unlimited;
+	struct guest_sizes sizes;
+
+	(void)state;
+	limits.address_space_used = 100 * MIB;
+	for (limits.address_space = MIB; limits.address_space < 600 * MIB;
+	     limits.address_space += MIB) {
+		guest_sizes_make(&limits, &sizes);
+		if (!sizes.needed)
+			break;
+		assert_int_equal(sizes.limit, GUEST_SIZES_ADDRESS_SPACE);
+		assert_true(sizes.needed > limits.address_space);
+	}
+	assert_true(2 * (sizes.bound + GUEST_SIZES_HEAP + limits.thread_stack) <=
+		    limits.address_space - limits.address_space_used);
+	limits.address_space -= MIB;
+	guest_sizes_make(&limits, &sizes);
+	assert_true(sizes.needed > limits.address_space);
+	limits.address_space = sizes.needed;
+	guest_sizes_make(&limits, &sizes);
+	assert_int_equal(sizes.needed, 0);
+
+	limits = unlimited;
+	limits.file = 4096;
+	guest_sizes_make(&limits, &sizes);
+	assert_int_equal(sizes.limit, GUEST_SIZES_FILE);
+	assert_int_equal(sizes.needed, record_ring_bytes(&sizes.ring));
+	limits.file = sizes.needed;
+	guest_sizes_make(&limits, &sizes);
+	assert_int_equal(sizes.needed, 0);
+
+	/* Past a share of memory the guest takes the least sizes. */
+	limits = unlimited;
+	limits.cgroup = MIB;
+	guest_sizes_make(&limits, &sizes);
+	assert_int_equal(sizes.needed, 0);
 }
 
 static void lack_of_memory_names_the_limit_and_its_value(void **state)
@@ -128,7 +172,7 @@ static void lack_of_memory_names_the_limit_and_its_value(void **state)
 	limits.address_space = 80000ull << 10;
 	limits.address_space_used = 60000ull << 10;
 	guest_sizes_lack(&limits, text);
-	assert_non_null(strstr(text, "80000 KiB (ulimit -v); 60000 KiB were in use"));
+	assert_non_null(strstr(text, "80000 KiB (ulimit -v), 60000 KiB were in use"));
 	guest_sizes_lack(&unlimited, text);
 	assert_string_equal(text, "the kernel gives none");
 }
@@ -139,6 +183,7 @@ int main(void)
 		cmocka_unit_test(without_limits_all_is_as_large_as_it_may_be),
 		cmocka_unit_test(more_memory_is_never_a_smaller_budget),
 		cmocka_unit_test(each_limit_shrinks_the_budget_and_is_named),
+		cmocka_unit_test(least_sizes_that_exceed_a_limit_say_what_they_need),
 		cmocka_unit_test(lack_of_memory_names_the_limit_and_its_value),
 	};
 
