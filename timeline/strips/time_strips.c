@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "step_before.h"
 #include "strip_part.h"
 
 #include "aggregator/core/fold_table.h"
@@ -499,67 +500,6 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 
 /* ---- a part of the time */
 
-struct step_before {                 /* a part: the last one that has begun */
-	struct timeline_launch mark; /* its first begin */
-	uint64_t to_ns;
-	bool is_found;
-};
-
-static void see_mark(struct step_before *before, const struct timeline_launch *launch)
-{
-	const struct timeline_launch *mark = &before->mark;
-
-	if (!(launch->flags & RECORD_LAUNCH_MARK) || launch->mark != RECORD_MARK_STEP ||
-	    launch->time_ns > before->to_ns)
-		return;
-	if (before->is_found &&
-	    (launch->correlation_id < mark->correlation_id ||
-	     (launch->correlation_id == mark->correlation_id && launch->time_ns >= mark->time_ns)))
-		return;
-	before->mark = *launch;
-	before->is_found = true;
-}
-
-static int take_mark(void *context, const struct timeline_launch *launch)
-{
-	see_mark(context, launch);
-	return 0;
-}
-
-static int leave_work(void *context, const struct timeline_work *work)
-{
-	(void)context;
-	(void)work;
-	return 0;
-}
-
-/* Adds the step that runs when the part begins. Those that are shorter than what was read are among the events. */
-static int add_step_before(struct maker *maker, const struct time_strips_part *part)
-{
-	struct step_before before = {.to_ns = part->from_ns};
-	const struct timeline_sink sink = {take_mark, leave_work, &before};
-	const struct timeline_request request = {
-		.from_ns = part->from_ns > TIMELINE_EVENTS_MARKS_NS
-				   ? part->from_ns - TIMELINE_EVENTS_MARKS_NS
-				   : 0,
-		.to_ns = part->from_ns,
-		.marks_alone = true,
-	};
-	struct timeline_counts counts;
-	bool is_before = false;
-	int error = 0;
-
-	for (uint32_t i = 0; i < part->events->nr_marks; i++) {
-		see_mark(&before, &part->events->marks[i]);
-		is_before |= before.is_found && before.mark.time_ns < part->from_ns;
-	}
-	if (!is_before && part->from_ns > part->origin_ns)
-		error = timeline_source_read(maker->source, &request, &sink, &counts);
-	if (before.is_found)
-		step_ticks_add(&maker->made->ticks, &before.mark);
-	return error;
-}
-
 static int take_part(struct maker *maker, const struct time_strips_part *part)
 {
 	const struct timeline_events *events = part->events;
@@ -603,7 +543,8 @@ int time_strips_make(struct timeline_source *source, const struct nccl_waits *nc
 	if (!error)
 		error = take_part(&maker, part);
 	if (!error)
-		error = add_step_before(&maker, part);
+		error = step_before_add(source, part->events, part->origin_ns, part->from_ns,
+					&strips->ticks);
 	if (!error)
 		error = time_boxes_init(&strips->boxes, part->events, part->from_ns, part->to_ns,
 					&maker.devices, TIME_STRIPS_MOST, &maker.names, nccl);
