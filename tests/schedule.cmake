@@ -131,6 +131,7 @@ set(FLAMEGRID_SLOW_TESTS
   user_shares_test 1
   # whole programs
   absence_test 11
+  address_space_test 2
   attach_test 15
   collectives_guest_test 8
   control_job_test 10

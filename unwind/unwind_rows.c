@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #define FIRST_BYTES 65536u
+#define PAGE_BYTES  4096u
 
 void unwind_rows_init(struct unwind_rows *rows, uint64_t bytes_max)
 {
@@ -17,25 +18,33 @@ void unwind_rows_fini(struct unwind_rows *rows)
 	unwind_rows_init(rows, 0);
 }
 
+/* Returns the size of the next mapping: twice this one, but no more than the rows may take. */
+static size_t next_size(const struct unwind_rows *rows, size_t bytes)
+{
+	size_t most =
+		(rows->max * sizeof(struct unwind_row) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+
+	return 2 * bytes < most ? 2 * bytes : most;
+}
+
 static int grow(struct unwind_rows *rows)
 {
-	size_t bytes = rows->room * sizeof(struct unwind_row);
+	size_t bytes = rows->room * sizeof(struct unwind_row), next;
 	void *room;
 
 	if (rows->nr >= rows->max)
 		return -ENOSPC;
 	if (bytes == 0) {
-		bytes = FIRST_BYTES;
-		room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+		next = FIRST_BYTES;
+		room = mmap(NULL, next, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	} else {
-		room = mremap(rows->rows, bytes, 2 * bytes, MREMAP_MAYMOVE);
-		bytes *= 2;
+		next = next_size(rows, bytes);
+		room = mremap(rows->rows, bytes, next, MREMAP_MAYMOVE);
 	}
 	if (room == MAP_FAILED)
 		return -ENOMEM;
 	rows->rows = room;
-	rows->room = bytes / sizeof(struct unwind_row);
+	rows->room = next / sizeof(struct unwind_row);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ struct unwind_rows {
 	int error;  /* of the first row that was not kept: -ENOSPC (above max), -ENOMEM */
 };
 
-/* Makes *rows empty; it may grow to bytes_max bytes. Nothing is mapped yet. */
+/* Makes *rows empty; it may grow to bytes_max bytes, in whole pages, and at least 64 KiB. Nothing is mapped yet. */
 void unwind_rows_init(struct unwind_rows *rows, uint64_t bytes_max);
 void unwind_rows_fini(struct unwind_rows *rows);
 

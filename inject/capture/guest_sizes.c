@@ -69,6 +69,13 @@ static uint64_t fixed(const struct memory_limits *limits)
 	return GUEST_SIZES_FIXED + GUEST_SIZES_HEAP + limits->thread_stack;
 }
 
+/* Address space for all sizes. While a table is built, its rows stand beside the packed form (unwind_table.c); both
+ * have as many bytes as the tables may have, and the packed form some more for its blocks and rules. */
+static uint64_t address_space(const struct guest_sizes *sizes)
+{
+	return sizes->bound + sizes->table_bytes + sizes->table_bytes / 32 + (1u << 20);
+}
+
 static uint64_t left_of_address_space(const struct memory_limits *limits)
 {
 	uint64_t left = limits->address_space > limits->address_space_used
@@ -93,7 +100,7 @@ static enum guest_sizes_limit exceeded(const struct memory_limits *limits,
 
 	if (record_ring_bytes(&sizes->ring) > limits->file)
 		return GUEST_SIZES_FILE;
-	if (sizes->bound > left_of_address_space(limits))
+	if (address_space(sizes) > left_of_address_space(limits))
 		return GUEST_SIZES_ADDRESS_SPACE;
 	if (sizes->bound > share(limits->cgroup, CGROUP_SHARE * ranks))
 		return GUEST_SIZES_CGROUP;
@@ -109,8 +116,8 @@ static uint64_t needed(const struct memory_limits *limits, const struct guest_si
 
 	if (ring > limits->file)
 		return ring;
-	if (sizes->bound > left_of_address_space(limits))
-		return limits->address_space_used + 2 * (sizes->bound + fixed(limits));
+	if (address_space(sizes) > left_of_address_space(limits))
+		return limits->address_space_used + 2 * (address_space(sizes) + fixed(limits));
 	return 0;
 }
 
@@ -172,12 +179,13 @@ void guest_sizes_lack(const struct memory_limits *limits, char text[static GUEST
 	if (limits->address_space == MEMORY_LIMIT_NONE)
 		snprintf(text, GUEST_SIZES_TEXT_MAX, "the kernel gives none");
 	else
-		snprintf(text, GUEST_SIZES_TEXT_MAX,
-			 "the limit on address space is %llu KiB (ulimit -v), %llu KiB were in "
-			 "use, and half of the rest must be enough: raise it to %llu KiB",
-			 (unsigned long long)(limits->address_space >> 10),
-			 (unsigned long long)(limits->address_space_used >> 10),
-			 (unsigned long long)((limits->address_space_used +
-					       2 * (least.bound + fixed(limits)) + 1023) >>
-					      10));
+		snprintf(
+			text, GUEST_SIZES_TEXT_MAX,
+			"the limit on address space is %llu KiB (ulimit -v), %llu KiB were in "
+			"use, and half of the rest must be enough: raise it to %llu KiB",
+			(unsigned long long)(limits->address_space >> 10),
+			(unsigned long long)(limits->address_space_used >> 10),
+			(unsigned long long)((limits->address_space_used +
+					      2 * (address_space(&least) + fixed(limits)) + 1023) >>
+					     10));
 }

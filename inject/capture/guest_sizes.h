@@ -14,7 +14,8 @@
  * address space, or the ring the limit on file sizes, the guest must take nothing.
  *
  * CUPTI delivers from a thread of its own. That thread takes address space for its stack and for its heap. For the heap
- * of a new thread the C library (glibc's malloc/arena.c, HEAP_MAX_SIZE) maps 128 MiB, and gives half of it back.
+ * of a new thread the C library (glibc's malloc/arena.c, HEAP_MAX_SIZE) maps 128 MiB, and gives half of it back. While
+ * unwind tables are built, they take address space twice.
  *
  * The bound is this sum plus GUEST_SIZES_FIXED, for tables whose memory grows as they are used (16 MiB of them for
  * nodes of graphs, 8 MiB for known stacks). The bound does not contain:

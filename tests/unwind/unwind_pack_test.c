@@ -115,6 +115,26 @@ static void too_many_rules_are_no_table(void **state)
 	unwind_rows_fini(&many);
 }
 
+/* The most is 100,000 rows, which is between two doublings. */
+static void rows_take_no_more_room_than_they_may(void **state)
+{
+	const uint64_t most = 100000 * sizeof(struct unwind_row);
+	struct unwind_rows all;
+
+	(void)state;
+	unwind_rows_init(&all, most);
+	for (uint32_t i = 0; i < 100001; i++)
+		unwind_rows_put(&all, i, i % 2 << 3 | UNWIND_RSP);
+	assert_int_equal(all.error, -ENOSPC);
+	assert_int_equal(all.nr, 100000);
+	assert_true(all.room * sizeof(struct unwind_row) < most + 4096);
+	for (uint32_t i = 0; i < all.nr; i++) {
+		assert_int_equal(all.rows[i].pc, i);
+		assert_int_equal(all.rows[i].rule, i % 2 << 3 | UNWIND_RSP);
+	}
+	unwind_rows_fini(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +143,7 @@ int main(void)
 		cmocka_unit_test(other_names_and_sizes_are_refused),
 		cmocka_unit_test(damaged_bytes_lead_nowhere_else),
 		cmocka_unit_test(too_many_rules_are_no_table),
+		cmocka_unit_test(rows_take_no_more_room_than_they_may),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -138,8 +138,9 @@ static void least_sizes_that_exceed_a_limit_say_what_they_need(void **state)
 		assert_int_equal(sizes.limit, GUEST_SIZES_ADDRESS_SPACE);
 		assert_true(sizes.needed > limits.address_space);
 	}
-	assert_true(2 * (sizes.bound + GUEST_SIZES_HEAP + limits.thread_stack) <=
-		    limits.address_space - limits.address_space_used);
+	assert_true(
+		2 * (sizes.bound + sizes.table_bytes + GUEST_SIZES_HEAP + limits.thread_stack) <=
+		limits.address_space - limits.address_space_used);
 	limits.address_space -= MIB;
 	guest_sizes_make(&limits, &sizes);
 	assert_true(sizes.needed > limits.address_space);
