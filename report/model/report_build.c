@@ -10,7 +10,7 @@
 
 #include "report_behind.h"
 #include "report_completeness.h"
-#include "report_energy.h"
+#include "report_meter.h"
 #include "report_key.h"
 #include "report_leaves.h"
 #include "report_names.h"
@@ -24,7 +24,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
-#include "report/energy/energy_split.h"
+#include "report/meter/meter_split.h"
 #include "report/frames/step_path.h"
 #include "report/profile/profile_ledger.h"
 #include "report/stalls/stall_split.h"
@@ -43,7 +43,7 @@ struct report {
 	struct report_loss *losses;
 	struct report_notice *notices;
 	struct report_memory_row *memory;
-	struct report_energy_row *energy;
+	struct report_meter_row *energy;
 	char *title, *verdict;
 };
 
@@ -60,8 +60,8 @@ struct builder {
 	struct report_piece *pieces; /* borrowed */
 	uint32_t nr_pieces;
 	uint64_t unmatched, damaged; /* records; histograms */
-	const struct energy *of_energy;
-	struct report_energy *energy; /* owns; NULL: it is not wanted */
+	const struct metered *of_energy;
+	struct report_meter *energy; /* owns; NULL: it is not wanted */
 };
 
 void report_tree_destroy(struct report_tree *tree)
@@ -131,7 +131,7 @@ static bool is_memory(const struct fold_key *key)
 
 /* node: the innermost frame of the path. energy: the leaf is a part of it; else NULL. */
 static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint32_t node,
-		       const struct energy_part *energy)
+		       const struct meter_part *energy)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -149,7 +149,7 @@ static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint
 	leaf.tid = key->tid;
 	leaf.kind = energy ? REPORT_KIND_ENERGY : key->kind;
 	leaf.mj = energy ? energy->mj : 0;
-	leaf.confidence = energy ? energy->confidence : ENERGY_LOW;
+	leaf.confidence = energy ? energy->confidence : METER_LOW;
 	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
@@ -318,31 +318,31 @@ static int add_stalls(struct builder *builder)
 
 /* ---- energy */
 
-static int take_energy(void *context, const struct energy_part *part)
+static int take_energy(void *context, const struct meter_part *part)
 {
 	struct builder *builder = context;
 	struct report_plane_total *total = &builder->report->tree.plane_totals[REPORT_PLANE_ENERGY];
-	const struct fold_row row = report_energy_leaf(part);
+	const struct fold_row row = report_meter_leaf(part);
 	uint32_t node = REPORT_NODE_ROOT;
 	int error = part->row ? report_paths_find(builder->paths, &row.key, &node) : 0;
 
 	add(&total->count, row.count);
 	add(&total->mj, part->mj);
-	report_energy_take(builder->energy, part);
+	report_meter_take(builder->energy, part);
 	return error ? error : add_leaf_of(builder, &row, node, part);
 }
 
-static int add_energy(struct builder *builder, const struct energy *energy)
+static int add_energy(struct builder *builder, const struct metered *energy)
 {
 	struct report *report = builder->report;
 
 	if (!energy || !(report->tree.planes & 1u << REPORT_PLANE_ENERGY))
 		return 0;
-	int error = report_energy_create(builder->profile, energy, report->names, &builder->energy);
+	int error = report_meter_create(builder->profile, energy, report->names, &builder->energy);
 	if (!error)
-		error = energy_split_each(energy, builder->profile, take_energy, builder);
+		error = meter_split_each(energy, builder->profile, take_energy, builder);
 	if (!error)
-		report->energy = report_energy_rows(builder->energy, &report->tree.nr_energy);
+		report->energy = report_meter_rows(builder->energy, &report->tree.nr_metered);
 	report->tree.energy = report->energy;
 	return error;
 }
@@ -586,7 +586,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
 	report_split_destroy(builder.split);
-	report_energy_destroy(builder.energy);
+	report_meter_destroy(builder.energy);
 	step_paths_destroy(builder.steps);
 	report_leaves_fini(&builder.leaves);
 	if (error) {

@@ -10,7 +10,7 @@
 #include "report_split.h"
 #include "report_tree.h"
 
-#include "report/energy/energy.h"
+#include "report/meter/metered.h"
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
 
@@ -27,7 +27,7 @@ struct report_options {
 	enum report_nccl nccl;
 	bool steps;                /* leaves name the kinds of an inference server's steps */
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
-	const struct energy
+	const struct metered
 		*energy; /* of the profile, for its plane; borrowed; NULL: it has none */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;

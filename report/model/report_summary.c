@@ -201,8 +201,8 @@ static const char *energy_line(const struct report_tree *tree, char *line, size_
 	uint64_t parts[3] = {0};
 	char all[NUMBER_SIZE], idle[NUMBER_SIZE], work[NUMBER_SIZE], rest[NUMBER_SIZE];
 
-	for (uint32_t i = 0; i < tree->nr_energy; i++) {
-		const struct report_energy_row *row = &tree->energy[i];
+	for (uint32_t i = 0; i < tree->nr_metered; i++) {
+		const struct report_meter_row *row = &tree->energy[i];
 
 		parts[0] = ledger_add_saturating(parts[0], row->idle_mj);
 		parts[1] = ledger_add_saturating(parts[1], row->work_mj);

@@ -12,8 +12,8 @@
 #include "report_plane.h"
 
 #include "aggregator/core/duration_bins.h"
-#include "report/energy/energy.h"
-#include "report/energy/energy_confidence.h"
+#include "report/meter/metered.h"
+#include "report/meter/meter_confidence.h"
 #include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
@@ -51,7 +51,7 @@ struct report_leaf {
 	uint64_t count, ns, bytes;
 	uint64_t
 		mj; /* energy, of REPORT_KIND_ENERGY alone, and how sure that is: of several parts the least */
-	enum energy_confidence confidence;
+	enum meter_confidence confidence;
 	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
 	bool has_durations;
@@ -114,30 +114,30 @@ struct report_memory_row {
 };
 
 /* A kernel, or all work that is none of these kernels. */
-struct report_energy_kernel {
+struct report_meter_kernel {
 	uint32_t name; /* index into strings; 0: all other work */
 	uint64_t ns, mj;
 	uint32_t mw;       /* what it adds to the power without work, as fitted; 0: not known */
-	uint32_t error_mw; /* of mw (energy_fit.h); UINT32_MAX: not known */
+	uint32_t error_mw; /* of mw (meter_fit.h); UINT32_MAX: not known */
 	double apart;      /* how much of its time does not follow from other work's, 0 to 1 */
-	enum energy_confidence confidence;
+	enum meter_confidence confidence;
 };
 
-/* The energy of a GPU (report/energy/energy_split.h). */
-struct report_energy_row {
+/* The energy of a GPU (report/meter/meter_split.h). */
+struct report_meter_row {
 	uint32_t host; /* index into strings */
 	int32_t gpu;   /* REPORT_GPU_NONE */
 	uint64_t ns;   /* between readings of the board's counter */
 	uint64_t mj;   /* the counter's difference: the sum of the next three */
 	uint64_t idle_mj, work_mj, rest_mj;
 	uint64_t lost_ns; /* time in which the counter was not known, or began anew */
-	uint32_t idle;    /* enum energy_idle */
+	uint32_t idle;    /* enum meter_idle */
 	uint32_t idle_mw; /* 0: not known */
-	enum energy_confidence idle_confidence, rest_confidence;
+	enum meter_confidence idle_confidence, rest_confidence;
 	uint32_t intervals;            /* with work, by which power was fitted; 0: it was not */
-	enum energy_unfitted unfitted; /* why it was not */
+	enum meter_unfitted unfitted; /* why it was not */
 	double residual; /* what the fit misses, as a share of these intervals' energy */
-	struct report_energy_kernel kernels[ENERGY_FIT_CLASSES]; /* by energy, the most first */
+	struct report_meter_kernel kernels[METER_CLASSES]; /* by energy, the most first */
 	uint32_t nr_kernels;
 };
 
@@ -193,8 +193,8 @@ struct report_tree {
 	const char *verdict; /* one line about the state; "": it adds nothing to the losses */
 	const char *title;   /* job or command, for headings */
 	/* by host and GPU; empty: the counter is not known, or the plane is not wanted */
-	const struct report_energy_row *energy;
-	uint32_t nr_energy;
+	const struct report_meter_row *energy;
+	uint32_t nr_metered;
 	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };
 

@@ -41,7 +41,7 @@ static int build_tree(struct report_view *view)
 	int error = 0;
 
 	if (options.planes & 1u << REPORT_PLANE_ENERGY && !view->energy.devices)
-		error = energy_init(&view->energy, view->profile, view->store_path);
+		error = metered_init(&view->energy, view->profile, view->store_path);
 	options.energy = &view->energy;
 	return error ? error : report_tree_build(view->profile, &options, &view->tree);
 }
@@ -179,7 +179,7 @@ void report_view_close(struct report_view *view)
 	report_ranks_destroy(view->ranks);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
-	energy_fini(&view->energy);
+	metered_fini(&view->energy);
 	profile_destroy(view->profile);
 	whole_profile_close(&view->whole);
 	memset(view, 0, sizeof(*view));

@@ -4,7 +4,7 @@
 
 #include "collectives_writer.h"
 #include "durations_writer.h"
-#include "energy_writer.h"
+#include "meter_writer.h"
 #include "findings_writer.h"
 #include "json_text.h"
 #include "row_text.h"
@@ -311,7 +311,7 @@ static void write_leaf(struct row_text *out, const void *row)
 	row_text_count(out, "bytes", leaf->bytes);
 	if (leaves->tree->planes & 1u << REPORT_PLANE_ENERGY) {
 		row_text_count(out, "energy_mj", leaf->mj);
-		row_text_string(out, "energy_confidence", energy_confidence_word(leaf->confidence));
+		row_text_string(out, "meter_confidence", meter_confidence_word(leaf->confidence));
 	}
 	write_frames(out->out, leaves, leaf);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
@@ -370,7 +370,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	error = durations_writer_json(out, tree);
 	if (!error)
 		error = stall_writer_json(out, tree);
-	energy_writer_json(out, tree);
+	meter_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);

@@ -7,7 +7,7 @@
 
 #include "busy_writer.h"
 #include "durations_writer.h"
-#include "energy_writer.h"
+#include "meter_writer.h"
 #include "findings_writer.h"
 #include "stall_writer.h"
 #include "statistics_writer.h"
@@ -400,7 +400,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	if (!error) {
 		report_summary_title(out, tree);
 		if (tree->planes & 1u << REPORT_PLANE_ENERGY) {
-			energy_writer_table(out, tree, options.form, options.top);
+			meter_writer_table(out, tree, options.form, options.top);
 		} else if (activities.nr_groups) {
 			write_activities(out, tree, &activities, &options);
 			write_split(out, tree, &parts, &options.by, &options, options.top);

@@ -1,5 +1,5 @@
 /* What a fit of power tells of intervals whose truth is known. */
-#include "report/energy/energy_fit.h"
+#include "report/meter/meter_fit.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,9 +14,9 @@
 #define MAX   200u
 #define MW_NS 1000000000ull /* in a mJ */
 
-static struct energy_interval intervals[MAX];
+static struct meter_interval intervals[MAX];
 static uint32_t nr;
-static struct energy_fit fit;
+static struct meter_fit fit;
 
 static int set_up(void **state)
 {
@@ -29,7 +29,7 @@ static int set_up(void **state)
 /* A second in which classes 1 and 2 run for parts of it, in thousandths. */
 static void add(uint32_t one, uint32_t two, uint32_t idle_mw, uint32_t one_mw, uint32_t two_mw)
 {
-	struct energy_interval *interval = &intervals[nr++];
+	struct meter_interval *interval = &intervals[nr++];
 
 	interval->ns = S;
 	interval->class_ns[1] = S / 1000 * one;
@@ -45,8 +45,8 @@ static void idle_power_is_measured_where_nothing_ran(void **state)
 	add(0, 0, 70000, 0, 0);
 	add(1000, 0, 70000, 500000, 200000);
 	add(0, 1000, 70000, 500000, 200000);
-	energy_fit_make(intervals, nr, &fit);
-	assert_int_equal(fit.idle, ENERGY_IDLE_MEASURED);
+	meter_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, METER_IDLE_MEASURED);
 	assert_int_equal(fit.idle_mw, 70000);
 	assert_int_equal(fit.nr_intervals, 2);
 	assert_in_range(fit.class_mw[1], 499800, 500000);
@@ -65,8 +65,8 @@ static void idle_power_is_fitted_where_work_was_more_and_less(void **state)
 	(void)state;
 	for (uint32_t part = 100; part <= 900; part += 100)
 		add(part, 0, 70000, 500000, 0);
-	energy_fit_make(intervals, nr, &fit);
-	assert_int_equal(fit.idle, ENERGY_IDLE_FITTED);
+	meter_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, METER_IDLE_FITTED);
 	assert_in_range(fit.idle_mw, 69990, 70010);
 	assert_in_range(fit.class_mw[1], 499900, 500100);
 }
@@ -76,8 +76,8 @@ static void idle_power_of_a_gpu_that_was_always_busy_is_not_known(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
 		add(500, 450, 70000, 500000, 200000);
-	energy_fit_make(intervals, nr, &fit);
-	assert_int_equal(fit.idle, ENERGY_IDLE_UNKNOWN);
+	meter_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, METER_IDLE_UNKNOWN);
 	assert_int_equal(fit.idle_mw, 0);
 	/* Nothing tells the two apart: 410 W of 0.95 s each. */
 	assert_in_range(fit.class_mw[1], 431570, 431590);
@@ -90,10 +90,10 @@ static void idle_power_of_a_gpu_that_was_always_busy_is_not_known(void **state)
 static void nothing_is_fitted_without_work(void **state)
 {
 	(void)state;
-	energy_fit_make(intervals, 0, &fit);
+	meter_fit_make(intervals, 0, &fit);
 	assert_int_equal(fit.nr_intervals + fit.work_mw + fit.idle_mw, 0);
 	add(0, 0, 70000, 0, 0);
-	energy_fit_make(intervals, nr, &fit);
+	meter_fit_make(intervals, nr, &fit);
 	assert_int_equal(fit.nr_intervals + fit.work_mw, 0);
 	assert_int_equal(fit.idle_mw, 70000);
 }
@@ -107,8 +107,8 @@ static void no_power_is_below_zero(void **state)
 		add(100, 0, 300000, 0, 0);
 		add(900, 100, 0, 10000, 0);
 	}
-	energy_fit_make(intervals, nr, &fit);
-	assert_int_equal(fit.idle, ENERGY_IDLE_UNKNOWN);
+	meter_fit_make(intervals, nr, &fit);
+	assert_int_equal(fit.idle, METER_IDLE_UNKNOWN);
 	assert_int_equal(fit.class_mw[2], 0);
 	assert_true(fit.residual > 0.1 && fit.residual <= 1);
 }
@@ -122,7 +122,7 @@ static void errors_are_those_of_a_mean(void **state)
 		add(1000, 0, 70000, 470000, 0);
 		add(1000, 0, 70000, 530000, 0);
 	}
-	energy_fit_make(intervals, nr, &fit);
+	meter_fit_make(intervals, nr, &fit);
 	assert_int_equal(fit.class_mw[1], 500000);
 	assert_in_range(fit.error_mw[1], 3000, 3030);
 	assert_true(fit.residual > 0.05 && fit.residual < 0.055);
@@ -134,7 +134,7 @@ static void what_is_apart_is_one_minus_r_squared(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 20; i++)
 		add(500, i % 2 ? 300 : 500, 70000, 500000, 200000);
-	energy_fit_make(intervals, nr, &fit);
+	meter_fit_make(intervals, nr, &fit);
 	/* The means of squares are 0.25 and 0.17, that of products is 0.2. */
 	const double apart = 1 - 0.2 * 0.2 / (0.25 * 0.17);
 	assert_true(fabs(fit.apart[1] - apart) < 1e-6);
@@ -162,7 +162,7 @@ static void noise_does_not_tell_kernels_of_one_mix_apart(void **state)
 		add(one, two, 70000, 300000, 100000);
 		intervals[nr - 1].mj = intervals[nr - 1].mj * (980 + next_of(&seed) % 41) / 1000;
 	}
-	energy_fit_make(intervals, nr, &fit);
+	meter_fit_make(intervals, nr, &fit);
 	/* All work adds 211 W. */
 	assert_in_range(fit.class_mw[1], 200000, 225000);
 	assert_in_range(fit.class_mw[2], 195000, 220000);
@@ -177,38 +177,38 @@ static void work_of_hardly_any_time_gets_the_power_of_all_work(void **state)
 	(void)state;
 	add(0, 0, 70000, 0, 0);
 	for (uint32_t i = 0; i < 60; i++) {
-		struct energy_interval *interval = &intervals[nr];
+		struct meter_interval *interval = &intervals[nr];
 
 		add(1000, 0, 70000, 500000, 0);
 		interval->mj = i % 2 ? interval->mj + 5700 : interval->mj - 5700;
 		interval->class_ns[3] = i % 2 ? 20000 : 0;
 	}
-	energy_fit_make(intervals, nr, &fit);
+	meter_fit_make(intervals, nr, &fit);
 	assert_in_range(fit.class_mw[1], 495000, 505000);
 	assert_in_range(fit.class_mw[3], 400000, 600000);
 }
 
 static void random_mixes_tell_each_class(void **state)
 {
-	uint32_t truth[ENERGY_FIT_CLASSES];
+	uint32_t truth[METER_CLASSES];
 	uint64_t seed = 7;
 
 	(void)state;
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		truth[i] = 100000 + i * 30000;
 	for (nr = 1; nr < MAX; nr++) {
 		uint64_t energy = 80000 * S;
 
 		intervals[nr].ns = S;
-		for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+		for (uint32_t i = 0; i < METER_CLASSES; i++) {
 			intervals[nr].class_ns[i] = next_of(&seed) % (S / 8);
 			energy += truth[i] * intervals[nr].class_ns[i];
 		}
 		intervals[nr].mj = energy / MW_NS;
 	}
-	intervals[0] = (struct energy_interval){.ns = S, .mj = 80000};
-	energy_fit_make(intervals, nr, &fit);
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	intervals[0] = (struct meter_interval){.ns = S, .mj = 80000};
+	meter_fit_make(intervals, nr, &fit);
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		assert_in_range(fit.class_mw[i], truth[i] - 2000, truth[i] + 2000);
 	assert_true(fit.residual < 0.001);
 }

@@ -1,5 +1,5 @@
 /* Energy in reports: it is divided to the millijoule. */
-#include "report/energy/energy_split.h"
+#include "report/meter/meter_split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,29 +10,29 @@
 
 #include <cmocka.h>
 
-#include "report/model/report_energy.h"
-#include "report/writers/energy_writer.h"
+#include "report/model/report_meter.h"
+#include "report/writers/meter_writer.h"
 #include "tests/report/model/report_fixture.h"
 
 #define S 1000000000ull
 
 static const struct folded_options mj = {.weight = FOLDED_ENERGY};
 
-static struct energy_device device;
-static const struct energy energy = {.devices = &device, .nr_devices = 1};
+static struct metered_device device;
+static const struct metered energy = {.devices = &device, .nr_devices = 1};
 
 /* A GPU that takes 50 W without work, and 100 W more for all work but the kernel "hot", which takes 300 W more. */
 static int set_up(void **state)
 {
 	int error = report_fixture_set_up(state);
 
-	device = (struct energy_device){
+	device = (struct metered_device){
 		.device = 1,
 		.process = 1,
 		.ns = 10 * S,
 		.mj = 2000000,
 		.names = {0, error ? 0 : report_fixture_string("hot")},
-		.fit = {.idle = ENERGY_IDLE_MEASURED,
+		.fit = {.idle = METER_IDLE_MEASURED,
 			.idle_mw = 50000,
 			.nr_intervals = 9,
 			.nr_classes = 2,
@@ -75,7 +75,7 @@ static void each_kernel_has_its_own_power(void **state)
 					       "main;step;[GPU0_Kernel]hot 600000\n");
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].mj, 2000000);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_GPU].ns, 5 * S);
-	assert_int_equal(report_fixture.tree->nr_energy, 1);
+	assert_int_equal(report_fixture.tree->nr_metered, 1);
 	assert_int_equal(report_fixture.tree->energy[0].work_mj, 900000);
 	assert_string_equal(
 		report_fixture.tree->strings[report_fixture.tree->energy[0].kernels[0].name],
@@ -101,8 +101,8 @@ static void without_a_fit_all_time_takes_the_same(void **state)
 	const uint32_t step = report_fixture_stack("main", "step", NULL);
 
 	(void)state;
-	device.fit = (struct energy_fit){0};
-	device.unfitted = ENERGY_NO_PIECES;
+	device.fit = (struct meter_fit){0};
+	device.unfitted = METER_NO_PIECES;
 	report_fixture_add_kernel(step, "hot", 1);
 	report_fixture_add_kernel(step, "cold", 3);
 	build();
@@ -144,7 +144,7 @@ static void random_parts_sum_to_the_counter(void **state)
 	}
 }
 
-static enum energy_confidence confidence_of(const char *frame)
+static enum meter_confidence confidence_of(const char *frame)
 {
 	const struct report_tree *tree = report_fixture.tree;
 
@@ -152,7 +152,7 @@ static enum energy_confidence confidence_of(const char *frame)
 		if (strcmp(tree->strings[tree->leaves[i].name], frame) == 0)
 			return tree->leaves[i].confidence;
 	fail_msg("no %s", frame);
-	return ENERGY_LOW;
+	return METER_LOW;
 }
 
 static void each_value_says_how_sure_it_is(void **state)
@@ -164,47 +164,47 @@ static void each_value_says_how_sure_it_is(void **state)
 	report_fixture_add_kernel(step, "cold", 3 * S);
 	build();
 	/* 20 W of the 150 W that all work adds, and 14 W of 300 W. */
-	assert_int_equal(confidence_of("[GPU0_Kernel]cold"), ENERGY_MEDIUM);
-	assert_int_equal(confidence_of("[GPU0_Kernel]hot"), ENERGY_HIGH);
-	assert_int_equal(confidence_of("[GPU0_Idle]"), ENERGY_HIGH);
-	assert_int_equal(confidence_of("[GPU0_Energy]not explained"), ENERGY_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Kernel]cold"), METER_MEDIUM);
+	assert_int_equal(confidence_of("[GPU0_Kernel]hot"), METER_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Idle]"), METER_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Energy]not explained"), METER_HIGH);
 }
 
 static void a_class_is_as_sure_as_the_least_of_its_reasons(void **state)
 {
-	struct energy_fit fit = device.fit;
+	struct meter_fit fit = device.fit;
 
 	(void)state;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_HIGH);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_HIGH);
 	device.fit.apart[1] = 0.2;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_MEDIUM);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_MEDIUM);
 	device.fit.apart[1] = 0.01;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_LOW);
 	device.fit = fit;
 	device.fit.nr_intervals = 4;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_MEDIUM);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_MEDIUM);
 	device.fit = fit;
 	device.fit.residual = 0.3;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
-	assert_int_equal(energy_confidence_rest(&device), ENERGY_LOW);
-	assert_int_equal(energy_confidence_idle(&device), ENERGY_HIGH);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_LOW);
+	assert_int_equal(meter_confidence_rest(&device), METER_LOW);
+	assert_int_equal(meter_confidence_idle(&device), METER_HIGH);
 	device.fit = fit;
 	device.fit.nr_idle = 1;
-	assert_int_equal(energy_confidence_idle(&device), ENERGY_MEDIUM);
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_MEDIUM);
-	device.fit.idle = ENERGY_IDLE_FITTED;
-	assert_int_equal(energy_confidence_idle(&device), ENERGY_MEDIUM);
+	assert_int_equal(meter_confidence_idle(&device), METER_MEDIUM);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_MEDIUM);
+	device.fit.idle = METER_IDLE_FITTED;
+	assert_int_equal(meter_confidence_idle(&device), METER_MEDIUM);
 	device.fit.residual = 0.3;
-	assert_int_equal(energy_confidence_idle(&device), ENERGY_LOW);
+	assert_int_equal(meter_confidence_idle(&device), METER_LOW);
 	device.fit = fit;
-	device.fit.idle = ENERGY_IDLE_UNKNOWN;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	device.fit.idle = METER_IDLE_UNKNOWN;
+	assert_int_equal(meter_confidence_work(&device, 1), METER_LOW);
 	device.fit = fit;
 	device.fit.error_mw[1] = UINT32_MAX;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	assert_int_equal(meter_confidence_work(&device, 1), METER_LOW);
 	device.fit = fit;
-	device.unfitted = ENERGY_SEVERAL_GPUS;
-	assert_int_equal(energy_confidence_work(&device, 1), ENERGY_LOW);
+	device.unfitted = METER_SEVERAL_GPUS;
+	assert_int_equal(meter_confidence_work(&device, 1), METER_LOW);
 }
 
 static void a_tree_of_other_planes_has_no_energy(void **state)
@@ -212,7 +212,7 @@ static void a_tree_of_other_planes_has_no_energy(void **state)
 	(void)state;
 	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 5);
 	report_fixture_build_with(&(struct report_options){.energy = &energy});
-	assert_int_equal(report_fixture.tree->nr_energy, 0);
+	assert_int_equal(report_fixture.tree->nr_metered, 0);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].mj, 0);
 }
 
@@ -230,10 +230,10 @@ static void the_table_says_how_sure_it_is(void **state)
 	device.work_ns[1] = 2 * S;
 	device.lost_ns = S;
 	build();
-	energy_writer_table(out, report_fixture.tree, &form, 10);
-	device.unfitted = ENERGY_SEVERAL_GPUS;
+	meter_writer_table(out, report_fixture.tree, &form, 10);
+	device.unfitted = METER_SEVERAL_GPUS;
 	build();
-	energy_writer_table(out, report_fixture.tree, &form, 10);
+	meter_writer_table(out, report_fixture.tree, &form, 10);
 	fclose(out);
 	assert_non_null(strstr(text, "50.0 W measured"));
 	assert_non_null(strstr(text, " high "));

@@ -1,4 +1,4 @@
-#include "energy_stretches.h"
+#include "meter_stretches.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #define STRETCH_NS_MAX 1e19
 
 struct maker {
-	struct energy_stretches *stretches;
+	struct meter_stretches *stretches;
 	uint64_t ns; /* of all stretches */
 	int error;
 };
@@ -28,43 +28,43 @@ struct maker {
 static void take_row(void *context, const struct device_telemetry *row)
 {
 	struct maker *maker = context;
-	struct energy_stretches *stretches = maker->stretches;
+	struct meter_stretches *stretches = maker->stretches;
 	const uint64_t ns = row->last_ns > row->begin_ns ? row->last_ns - row->begin_ns : 0;
 	const uint64_t apart = ns > row->energy_ns ? ns - row->energy_ns : row->energy_ns - ns;
 
 	if (row->energy_ns == 0 || apart > ns / ROW_PART || maker->error ||
-	    stretches->count == ENERGY_STRETCHES_MAX ||
-	    row->energy_ns > ENERGY_STRETCHES_NS - maker->ns || row->energy_ns > row->last_ns)
+	    stretches->count == METER_STRETCHES_MAX ||
+	    row->energy_ns > METER_STRETCHES_NS - maker->ns || row->energy_ns > row->last_ns)
 		return;
 	maker->ns += row->energy_ns;
 	maker->error = array_reserve(&stretches->list, &stretches->room, stretches->count + 1ull,
 				     sizeof(*stretches->list));
 	if (!maker->error)
-		stretches->list[stretches->count++] = (struct energy_stretch){
+		stretches->list[stretches->count++] = (struct meter_stretch){
 			.begin_ns = row->last_ns - row->energy_ns,
 			.end_ns = row->last_ns,
 			.interval = {.ns = row->energy_ns, .mj = row->energy_mj},
 		};
 }
 
-int energy_stretches_init(struct energy_stretches *stretches, const struct placement_log *log,
+int meter_stretches_init(struct meter_stretches *stretches, const struct placement_log *log,
 			  uint32_t device)
 {
 	struct maker maker = {.stretches = stretches};
 
-	*stretches = (struct energy_stretches){0};
+	*stretches = (struct meter_stretches){0};
 	gpu_telemetry_each(log, device, 0, UINT64_MAX, take_row, &maker);
 	return maker.error;
 }
 
-void energy_stretches_fini(struct energy_stretches *stretches)
+void meter_stretches_fini(struct meter_stretches *stretches)
 {
 	free(stretches->list);
-	*stretches = (struct energy_stretches){0};
+	*stretches = (struct meter_stretches){0};
 }
 
 /* Finds the first stretch that ends after a time. */
-static uint32_t first_after(const struct energy_stretches *stretches, uint64_t ns)
+static uint32_t first_after(const struct meter_stretches *stretches, uint64_t ns)
 {
 	uint32_t low = 0, high = stretches->count;
 
@@ -79,7 +79,7 @@ static uint32_t first_after(const struct energy_stretches *stretches, uint64_t n
 	return low;
 }
 
-static void add_ns(struct energy_stretches *stretches, uint32_t i, uint32_t class, double ns,
+static void add_ns(struct meter_stretches *stretches, uint32_t i, uint32_t class, double ns,
 		   const double *scales)
 {
 	uint64_t *sum = &stretches->list[i].interval.class_ns[class];
@@ -89,10 +89,10 @@ static void add_ns(struct energy_stretches *stretches, uint32_t i, uint32_t clas
 }
 
 /* Adds the part of a piece that lies in a stretch. */
-static void add_part(struct energy_stretches *stretches, uint32_t i, uint32_t class,
+static void add_part(struct meter_stretches *stretches, uint32_t i, uint32_t class,
 		     uint64_t start_ns, uint64_t end_ns, const double *scales)
 {
-	const struct energy_stretch *stretch = &stretches->list[i];
+	const struct meter_stretch *stretch = &stretches->list[i];
 	const uint64_t from_ns = start_ns > stretch->begin_ns ? start_ns : stretch->begin_ns;
 	const uint64_t to_ns = end_ns < stretch->end_ns ? end_ns : stretch->end_ns;
 
@@ -100,7 +100,7 @@ static void add_part(struct energy_stretches *stretches, uint32_t i, uint32_t cl
 		add_ns(stretches, i, class, (double)(to_ns - from_ns), scales);
 }
 
-void energy_stretches_add(struct energy_stretches *stretches, uint32_t class, uint64_t start_ns,
+void meter_stretches_add(struct meter_stretches *stretches, uint32_t class, uint64_t start_ns,
 			  uint64_t end_ns, const double *scales)
 {
 	const uint32_t first = first_after(stretches, start_ns),
@@ -120,14 +120,14 @@ void energy_stretches_add(struct energy_stretches *stretches, uint32_t class, ui
 	}
 }
 
-void energy_stretches_settle(struct energy_stretches *stretches, const double *scales)
+void meter_stretches_settle(struct meter_stretches *stretches, const double *scales)
 {
-	int64_t whole[ENERGY_FIT_CLASSES] = {0};
+	int64_t whole[METER_CLASSES] = {0};
 
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		struct energy_stretch *stretch = &stretches->list[i];
+		struct meter_stretch *stretch = &stretches->list[i];
 
-		for (uint32_t class = 0; class < ENERGY_FIT_CLASSES; class ++) {
+		for (uint32_t class = 0; class < METER_CLASSES; class ++) {
 			whole[class] += stretch->whole[class];
 			if (whole[class])
 				add_ns(stretches, i, class,
@@ -137,7 +137,7 @@ void energy_stretches_settle(struct energy_stretches *stretches, const double *s
 	}
 }
 
-void energy_stretches_clear(struct energy_stretches *stretches)
+void meter_stretches_clear(struct meter_stretches *stretches)
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
 		memset(stretches->list[i].interval.class_ns, 0,
@@ -146,14 +146,14 @@ void energy_stretches_clear(struct energy_stretches *stretches)
 	}
 }
 
-void energy_stretches_begin(struct energy_stretches *stretches, uint64_t ns)
+void meter_stretches_begin(struct meter_stretches *stretches, uint64_t ns)
 {
 	for (uint32_t i = 0; i < stretches->count && stretches->list[i].begin_ns < ns; i++)
 		stretches->list[i].is_thin = true;
 }
 
 /* Returns the time of a stretch in windows that are kept at a level. */
-static uint64_t kept_ns(const struct energy_stretch *stretch, uint32_t level)
+static uint64_t kept_ns(const struct meter_stretch *stretch, uint32_t level)
 {
 	uint64_t ns = 0;
 
@@ -168,10 +168,10 @@ static uint64_t kept_ns(const struct energy_stretch *stretch, uint32_t level)
 	return ns;
 }
 
-void energy_stretches_scale(struct energy_stretches *stretches, uint32_t level, double *scales)
+void meter_stretches_scale(struct meter_stretches *stretches, uint32_t level, double *scales)
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		struct energy_stretch *stretch = &stretches->list[i];
+		struct meter_stretch *stretch = &stretches->list[i];
 		const uint64_t ns = stretch->interval.ns;
 		const uint64_t known_ns = level ? kept_ns(stretch, level) : ns;
 
@@ -180,9 +180,9 @@ void energy_stretches_scale(struct energy_stretches *stretches, uint32_t level, 
 	}
 }
 
-int energy_stretches_fit(const struct energy_stretches *stretches, struct energy_fit *fit)
+int meter_stretches_fit(const struct meter_stretches *stretches, struct meter_fit *fit)
 {
-	struct energy_interval *intervals = malloc((stretches->count + 1ul) * sizeof(*intervals));
+	struct meter_interval *intervals = malloc((stretches->count + 1ul) * sizeof(*intervals));
 	uint32_t nr = 0;
 
 	if (!intervals)
@@ -190,7 +190,7 @@ int energy_stretches_fit(const struct energy_stretches *stretches, struct energy
 	for (uint32_t i = 0; i < stretches->count; i++)
 		if (!stretches->list[i].is_thin)
 			intervals[nr++] = stretches->list[i].interval;
-	energy_fit_make(intervals, nr, fit);
+	meter_fit_make(intervals, nr, fit);
 	free(intervals);
 	return 0;
 }

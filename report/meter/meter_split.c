@@ -1,4 +1,4 @@
-#include "energy_split.h"
+#include "meter_split.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -17,23 +17,23 @@ struct account {
 };
 
 struct split {
-	const struct energy *energy;
+	const struct metered *energy;
 	const struct profile *profile;
 	struct account *accounts; /* owns; by device of energy */
-	energy_split_take *take;
+	meter_split_take *take;
 	void *context;
 };
 
 /* Without a fit all time weighs the same. */
-static stall_sum weight_of(const struct energy_device *device, const struct fold_row *row)
+static stall_sum weight_of(const struct metered_device *device, const struct fold_row *row)
 {
 	const uint32_t mw =
-		device->fit.work_mw ? device->fit.class_mw[energy_class(device, &row->key)] : 1;
+		device->fit.work_mw ? device->fit.class_mw[metered_class(device, &row->key)] : 1;
 
 	return (stall_sum)mw * row->ns;
 }
 
-static struct account *account_of(const struct split *split, const struct energy_device *device)
+static struct account *account_of(const struct split *split, const struct metered_device *device)
 {
 	return &split->accounts[device - split->energy->devices];
 }
@@ -41,7 +41,7 @@ static struct account *account_of(const struct split *split, const struct energy
 static int weigh(void *context, const struct fold_row *row)
 {
 	const struct split *split = context;
-	const struct energy_device *device = energy_find(split->energy, split->profile, &row->key);
+	const struct metered_device *device = metered_find(split->energy, split->profile, &row->key);
 
 	if (device)
 		account_of(split, device)->total += weight_of(device, row);
@@ -55,7 +55,7 @@ static uint64_t to_mj(stall_sum mw_ns)
 	return mj > UINT64_MAX ? UINT64_MAX : (uint64_t)mj;
 }
 
-static void open_account(struct account *account, const struct energy_device *device)
+static void open_account(struct account *account, const struct metered_device *device)
 {
 	const uint64_t idle_mj = to_mj((stall_sum)device->fit.idle_mw * device->ns);
 	const uint64_t work_mj = to_mj(account->total);
@@ -72,7 +72,7 @@ static void open_account(struct account *account, const struct energy_device *de
 static int give(void *context, const struct fold_row *row)
 {
 	const struct split *split = context;
-	const struct energy_device *device = energy_find(split->energy, split->profile, &row->key);
+	const struct metered_device *device = metered_find(split->energy, split->profile, &row->key);
 
 	if (!device || row->ns == 0)
 		return 0;
@@ -80,13 +80,13 @@ static int give(void *context, const struct fold_row *row)
 	account->had += weight_of(device, row);
 	const uint64_t until_mj =
 		account->total ? stall_share(account->work_mj, account->had, account->total) : 0;
-	const struct energy_part part = {
-		.kind = ENERGY_PART_WORK,
+	const struct meter_part part = {
+		.kind = METER_PART_WORK,
 		.device = device,
 		.row = row,
 		.ns = row->ns,
 		.mj = until_mj - account->given_mj,
-		.confidence = energy_confidence_work(device, energy_class(device, &row->key))};
+		.confidence = meter_confidence_work(device, metered_class(device, &row->key))};
 
 	account->given_mj = until_mj;
 	return split->take(split->context, &part);
@@ -97,15 +97,15 @@ static int give_others(const struct split *split)
 	int error = 0;
 
 	for (uint32_t i = 0; i < split->energy->nr_devices && !error; i++) {
-		const struct energy_device *device = &split->energy->devices[i];
-		const struct energy_part idle = {.kind = ENERGY_PART_IDLE,
+		const struct metered_device *device = &split->energy->devices[i];
+		const struct meter_part idle = {.kind = METER_PART_IDLE,
 						 .device = device,
 						 .mj = split->accounts[i].idle_mj,
-						 .confidence = energy_confidence_idle(device)};
-		const struct energy_part rest = {.kind = ENERGY_PART_REST,
+						 .confidence = meter_confidence_idle(device)};
+		const struct meter_part rest = {.kind = METER_PART_REST,
 						 .device = device,
 						 .mj = split->accounts[i].rest_mj,
-						 .confidence = energy_confidence_rest(device)};
+						 .confidence = meter_confidence_rest(device)};
 
 		if (idle.mj)
 			error = split->take(split->context, &idle);
@@ -115,8 +115,8 @@ static int give_others(const struct split *split)
 	return error;
 }
 
-int energy_split_each(const struct energy *energy, const struct profile *profile,
-		      energy_split_take *take, void *context)
+int meter_split_each(const struct metered *energy, const struct profile *profile,
+		      meter_split_take *take, void *context)
 {
 	struct split split = {
 		.energy = energy, .profile = profile, .take = take, .context = context};

@@ -1,4 +1,4 @@
-#include "energy_fit.h"
+#include "meter_fit.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -14,19 +14,19 @@
 
 /* The normal equations of all intervals with work: each weighs as much as its time. */
 struct equations {
-	double of[ENERGY_FIT_CLASSES][ENERGY_FIT_CLASSES], above[ENERGY_FIT_CLASSES];
+	double of[METER_CLASSES][METER_CLASSES], above[METER_CLASSES];
 };
 
-static double work_ns(const struct energy_interval *interval)
+static double work_ns(const struct meter_interval *interval)
 {
 	double ns = 0;
 
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		ns += (double)interval->class_ns[i];
 	return ns;
 }
 
-static int has_work(const struct energy_interval *interval)
+static int has_work(const struct meter_interval *interval)
 {
 	return work_ns(interval) > IDLE_SHARE * (double)interval->ns;
 }
@@ -37,7 +37,7 @@ static uint32_t to_mw(double mw)
 }
 
 /* Power over the share of work, as a straight line: its begin is the power without work. */
-static void fit_idle(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+static void fit_idle(const struct meter_interval *intervals, uint32_t nr, struct meter_fit *fit)
 {
 	double weight = 0, x = 0, y = 0, xx = 0, xy = 0, least = INFINITY, most = 0;
 
@@ -61,11 +61,11 @@ static void fit_idle(const struct energy_interval *intervals, uint32_t nr, struc
 	/* Else work would save energy, or the line is none. */
 	if (slope <= 0 || begin <= 0)
 		return;
-	fit->idle = ENERGY_IDLE_FITTED;
+	fit->idle = METER_IDLE_FITTED;
 	fit->idle_mw = to_mw(begin);
 }
 
-static void find_idle(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+static void find_idle(const struct meter_interval *intervals, uint32_t nr, struct meter_fit *fit)
 {
 	double ns = 0, mj = 0;
 
@@ -76,7 +76,7 @@ static void find_idle(const struct energy_interval *intervals, uint32_t nr, stru
 			fit->nr_idle++;
 		}
 	if (ns > 0) {
-		fit->idle = ENERGY_IDLE_MEASURED;
+		fit->idle = METER_IDLE_MEASURED;
 		fit->idle_mw = to_mw(mj * MW_NS_PER_MJ / ns);
 	} else {
 		fit_idle(intervals, nr, fit);
@@ -84,12 +84,12 @@ static void find_idle(const struct energy_interval *intervals, uint32_t nr, stru
 }
 
 /* Returns the energy of an interval above what it takes without work, in mW times ns; it may be below 0. */
-static double above_idle(const struct energy_interval *interval, const struct energy_fit *fit)
+static double above_idle(const struct meter_interval *interval, const struct meter_fit *fit)
 {
 	return (double)interval->mj * MW_NS_PER_MJ - (double)fit->idle_mw * (double)interval->ns;
 }
 
-static void find_work(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+static void find_work(const struct meter_interval *intervals, uint32_t nr, struct meter_fit *fit)
 {
 	double ns = 0, above = 0;
 
@@ -103,43 +103,43 @@ static void find_work(const struct energy_interval *intervals, uint32_t nr, stru
 	fit->work_mw = ns > 0 ? to_mw(above / ns) : 0;
 }
 
-static void make_equations(const struct energy_interval *intervals, uint32_t nr,
-			   const struct energy_fit *fit, struct equations *equations)
+static void make_equations(const struct meter_interval *intervals, uint32_t nr,
+			   const struct meter_fit *fit, struct equations *equations)
 {
 	*equations = (struct equations){0};
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct energy_interval *interval = &intervals[i];
+		const struct meter_interval *interval = &intervals[i];
 		const double ns = (double)interval->ns;
 
 		if (!has_work(interval))
 			continue;
-		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++) {
+		for (uint32_t j = 0; j < METER_CLASSES; j++) {
 			const double share = (double)interval->class_ns[j] / ns;
 
 			equations->above[j] += share * above_idle(interval, fit);
-			for (uint32_t k = 0; k < ENERGY_FIT_CLASSES; k++)
+			for (uint32_t k = 0; k < METER_CLASSES; k++)
 				equations->of[j][k] += share * (double)interval->class_ns[k];
 		}
 	}
 }
 
 /* Least squares without negative powers, one class after the other, until nothing moves. */
-static void solve(const struct equations *equations, struct energy_fit *fit)
+static void solve(const struct equations *equations, struct meter_fit *fit)
 {
 	const double common = fit->work_mw;
-	double mw[ENERGY_FIT_CLASSES], moved = 1, all = 0;
+	double mw[METER_CLASSES], moved = 1, all = 0;
 
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+	for (uint32_t i = 0; i < METER_CLASSES; i++) {
 		mw[i] = common;
 		all += equations->of[i][i];
 	}
 	for (uint32_t sweep = 0; sweep < SWEEPS && moved > 0.01; sweep++) {
 		moved = 0;
-		for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+		for (uint32_t i = 0; i < METER_CLASSES; i++) {
 			const double own = equations->of[i][i], pull = PULL * own + PULL_ALL * all;
 			double rest = equations->above[i] + pull * common;
 
-			for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++)
+			for (uint32_t j = 0; j < METER_CLASSES; j++)
 				rest -= j == i ? 0 : equations->of[i][j] * mw[j];
 			const double next = own > 0 ? fmax(rest / (own + pull), 0) : common;
 
@@ -147,7 +147,7 @@ static void solve(const struct equations *equations, struct energy_fit *fit)
 			mw[i] = next;
 		}
 	}
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		fit->class_mw[i] = to_mw(mw[i]);
 }
 
@@ -158,14 +158,14 @@ static double left_of(const struct equations *equations, uint32_t class)
 	struct equations left = *equations;
 	const double all = equations->of[class][class];
 
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+	for (uint32_t i = 0; i < METER_CLASSES; i++) {
 		/* A class that follows from those before it tells no more. */
 		if (i == class || left.of[i][i] <= LEAST_PIVOT * equations->of[i][i])
 			continue;
-		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++) {
+		for (uint32_t j = 0; j < METER_CLASSES; j++) {
 			const double factor = left.of[j][i] / left.of[i][i];
 
-			for (uint32_t k = 0; k < ENERGY_FIT_CLASSES && (j > i || j == class); k++)
+			for (uint32_t k = 0; k < METER_CLASSES && (j > i || j == class); k++)
 				left.of[j][k] -= factor * left.of[i][k];
 		}
 	}
@@ -173,11 +173,11 @@ static double left_of(const struct equations *equations, uint32_t class)
 }
 
 /* The square of what is missed, by the intervals that are more than there are classes, is that of chance. */
-static void find_errors(const struct equations *equations, double square, struct energy_fit *fit)
+static void find_errors(const struct equations *equations, double square, struct meter_fit *fit)
 {
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		fit->nr_classes += equations->of[i][i] > 0;
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++) {
+	for (uint32_t i = 0; i < METER_CLASSES; i++) {
 		fit->apart[i] = left_of(equations, i);
 		fit->error_mw[i] = UINT32_MAX;
 		if (fit->nr_intervals > fit->nr_classes && fit->apart[i] > LEAST_PIVOT)
@@ -187,18 +187,18 @@ static void find_errors(const struct equations *equations, double square, struct
 	}
 }
 
-static void judge(const struct energy_interval *intervals, uint32_t nr,
-		  const struct equations *equations, struct energy_fit *fit)
+static void judge(const struct meter_interval *intervals, uint32_t nr,
+		  const struct equations *equations, struct meter_fit *fit)
 {
 	double missed = 0, square = 0, energy = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct energy_interval *interval = &intervals[i];
+		const struct meter_interval *interval = &intervals[i];
 		double miss = above_idle(interval, fit);
 
 		if (!has_work(interval))
 			continue;
-		for (uint32_t j = 0; j < ENERGY_FIT_CLASSES; j++)
+		for (uint32_t j = 0; j < METER_CLASSES; j++)
 			miss -= (double)interval->class_ns[j] * (double)fit->class_mw[j];
 		missed += fabs(miss);
 		square += miss * miss / (double)interval->ns;
@@ -208,11 +208,11 @@ static void judge(const struct energy_interval *intervals, uint32_t nr,
 	find_errors(equations, square, fit);
 }
 
-void energy_fit_make(const struct energy_interval *intervals, uint32_t nr, struct energy_fit *fit)
+void meter_fit_make(const struct meter_interval *intervals, uint32_t nr, struct meter_fit *fit)
 {
 	struct equations equations;
 
-	*fit = (struct energy_fit){.idle = ENERGY_IDLE_UNKNOWN};
+	*fit = (struct meter_fit){.idle = METER_IDLE_UNKNOWN};
 	find_idle(intervals, nr, fit);
 	find_work(intervals, nr, fit);
 	make_equations(intervals, nr, fit, &equations);

@@ -1,10 +1,10 @@
-#include "energy_writer.h"
+#include "meter_writer.h"
 
 #include <inttypes.h>
 
 #include "row_text.h"
 
-#include "report/energy/energy.h"
+#include "report/meter/metered.h"
 #include "report/model/report_summary.h"
 
 #define NUMBER_SIZE 32u
@@ -12,33 +12,33 @@
 #define OTHER_WORK  "[other work]"
 
 static const char *const idle_words[] = {
-	[ENERGY_IDLE_UNKNOWN] = "not known",
-	[ENERGY_IDLE_MEASURED] = "measured",
-	[ENERGY_IDLE_FITTED] = "fitted",
+	[METER_IDLE_UNKNOWN] = "not known",
+	[METER_IDLE_MEASURED] = "measured",
+	[METER_IDLE_FITTED] = "fitted",
 };
 static const char *const idle_names[] = {
-	[ENERGY_IDLE_UNKNOWN] = "unknown",
-	[ENERGY_IDLE_MEASURED] = "measured",
-	[ENERGY_IDLE_FITTED] = "fitted",
+	[METER_IDLE_UNKNOWN] = "unknown",
+	[METER_IDLE_MEASURED] = "measured",
+	[METER_IDLE_FITTED] = "fitted",
 };
 static const struct {
 	const char *name, *words;
 } unfitted[] = {
-	[ENERGY_FITTED] = {"none", ""},
-	[ENERGY_SEVERAL_GPUS] = {"several_gpus",
+	[METER_FITTED] = {"none", ""},
+	[METER_SEVERAL_GPUS] = {"several_gpus",
 				 "a process worked on several GPUs (run --timeline all)"},
-	[ENERGY_NO_PIECES] = {"no_pieces",
+	[METER_NO_PIECES] = {"no_pieces",
 			      "too little of it is kept one by one (run --timeline all)"},
-	[ENERGY_NO_INTERVAL] = {"no_interval", "no work ran between two readings"},
+	[METER_NO_INTERVAL] = {"no_interval", "no work ran between two readings"},
 };
 
 static const char *name_of(const struct report_tree *tree,
-			   const struct report_energy_kernel *kernel)
+			   const struct report_meter_kernel *kernel)
 {
 	return kernel->name ? tree->strings[kernel->name] : OTHER_WORK;
 }
 
-static const char *gpu_text(const struct report_energy_row *row, char *text)
+static const char *gpu_text(const struct report_meter_row *row, char *text)
 {
 	if (row->gpu == REPORT_GPU_NONE)
 		snprintf(text, NUMBER_SIZE, "GPU?");
@@ -67,22 +67,22 @@ static void write_gpus(FILE *out, const struct report_tree *tree, const struct t
 	text_table_column(&table, &(struct text_column){"confidence", 10, 1, false, 5});
 	text_table_column(&table, &(struct text_column){"error", 7, 1, false, 6});
 	text_table_column(&table, &(struct text_column){"device", 0, 2, true, 0});
-	for (uint32_t i = 0; i < tree->nr_energy; i++) {
-		const struct report_energy_row *row = &tree->energy[i];
+	for (uint32_t i = 0; i < tree->nr_metered; i++) {
+		const struct report_meter_row *row = &tree->energy[i];
 
 		text_table_cell(&table, "%s", report_summary_energy(row->mj, text));
 		text_table_cell(&table, "%s", report_summary_energy(row->idle_mj, text));
 		text_table_cell(&table, "%s", report_summary_energy(row->work_mj, text));
 		text_table_cell(&table, "%s", report_summary_energy(row->rest_mj, text));
-		if (row->idle == ENERGY_IDLE_UNKNOWN)
-			text_table_cell(&table, "%s", idle_words[ENERGY_IDLE_UNKNOWN]);
+		if (row->idle == METER_IDLE_UNKNOWN)
+			text_table_cell(&table, "%s", idle_words[METER_IDLE_UNKNOWN]);
 		else
 			text_table_cell(&table, "%s %s", watts(row->idle_mw, text),
 					idle_words[row->idle]);
 		text_table_cell(&table, "%s",
-				row->idle == ENERGY_IDLE_UNKNOWN
+				row->idle == METER_IDLE_UNKNOWN
 					? "-"
-					: energy_confidence_word(row->idle_confidence));
+					: meter_confidence_word(row->idle_confidence));
 		text_table_cell(&table, "%s",
 				row->unfitted ? "-" : report_summary_share(row->residual, 1, text));
 		text_table_cell(&table, "%s %s", tree->strings[row->host], gpu_text(row, text));
@@ -91,7 +91,7 @@ static void write_gpus(FILE *out, const struct report_tree *tree, const struct t
 }
 
 static void write_kernels(FILE *out, const struct report_tree *tree,
-			  const struct report_energy_row *row, const struct text_form *form,
+			  const struct report_meter_row *row, const struct text_form *form,
 			  uint32_t top)
 {
 	struct text_table table;
@@ -110,12 +110,12 @@ static void write_kernels(FILE *out, const struct report_tree *tree,
 	text_table_column(&table, &(struct text_column){"time", 14, 1, false, 6});
 	text_table_column(&table, &(struct text_column){"kernel", 0, 2, true, 0});
 	for (uint32_t i = 0; i < row->nr_kernels && i < top; i++) {
-		const struct report_energy_kernel *kernel = &row->kernels[i];
+		const struct report_meter_kernel *kernel = &row->kernels[i];
 
 		text_table_cell(&table, "%s", report_summary_energy(kernel->mj, text));
 		text_table_cell(&table, "%s",
 				report_summary_share((double)kernel->mj, (double)row->mj, text));
-		text_table_cell(&table, "%s", energy_confidence_word(kernel->confidence));
+		text_table_cell(&table, "%s", meter_confidence_word(kernel->confidence));
 		text_table_cell(&table, "%s", row->unfitted ? "-" : watts(kernel->mw, text));
 		text_table_cell(&table, "%s",
 				row->unfitted || kernel->error_mw == UINT32_MAX
@@ -132,37 +132,37 @@ static void write_kernels(FILE *out, const struct report_tree *tree,
 			report_summary_time(row->lost_ns, text));
 }
 
-void energy_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
+void meter_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			 uint32_t top)
 {
-	if (tree->nr_energy == 0) {
+	if (tree->nr_metered == 0) {
 		fputs("nothing of energy is here: NVML told none of these GPUs\n", out);
 		return;
 	}
 	write_gpus(out, tree, form);
-	for (uint32_t i = 0; i < tree->nr_energy && i < top; i++)
+	for (uint32_t i = 0; i < tree->nr_metered && i < top; i++)
 		write_kernels(out, tree, &tree->energy[i], form, top);
-	if (tree->nr_energy > top)
-		fprintf(out, "%" PRIu32 " more GPUs\n", tree->nr_energy - top);
+	if (tree->nr_metered > top)
+		fprintf(out, "%" PRIu32 " more GPUs\n", tree->nr_metered - top);
 }
 
 /* ---- JSON */
 
 static void write_json_kernels(FILE *out, const struct report_tree *tree,
-			       const struct report_energy_row *row)
+			       const struct report_meter_row *row)
 {
 	const char *separator = "{";
 
 	fputs(",\"kernels\":[", out);
 	for (uint32_t i = 0; i < row->nr_kernels; i++) {
-		const struct report_energy_kernel *kernel = &row->kernels[i];
+		const struct report_meter_kernel *kernel = &row->kernels[i];
 		struct row_text text = {.out = out};
 
 		fputs(separator, out);
 		row_text_string(&text, "kernel", name_of(tree, kernel));
 		row_text_count(&text, "ns", kernel->ns);
 		row_text_count(&text, "energy_mj", kernel->mj);
-		row_text_string(&text, "confidence", energy_confidence_word(kernel->confidence));
+		row_text_string(&text, "confidence", meter_confidence_word(kernel->confidence));
 		row_text_number(&text, "added_mw", !row->unfitted, kernel->mw);
 		row_text_number(&text, "error_mw", !row->unfitted && kernel->error_mw != UINT32_MAX,
 				kernel->error_mw);
@@ -179,7 +179,7 @@ static void write_json_kernels(FILE *out, const struct report_tree *tree,
 static void write_row(struct row_text *out, const void *of)
 {
 	const struct report_tree *tree = out->context;
-	const struct report_energy_row *row = of;
+	const struct report_meter_row *row = of;
 
 	row_text_string(out, "host", tree->strings[row->host]);
 	row_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
@@ -190,13 +190,13 @@ static void write_row(struct row_text *out, const void *of)
 	row_text_count(out, "rest_mj", row->rest_mj);
 	row_text_count(out, "lost_ns", row->lost_ns);
 	row_text_string(out, "idle", idle_names[row->idle]);
-	row_text_number(out, "idle_mw", row->idle != ENERGY_IDLE_UNKNOWN, row->idle_mw);
-	if (row->idle == ENERGY_IDLE_UNKNOWN)
+	row_text_number(out, "idle_mw", row->idle != METER_IDLE_UNKNOWN, row->idle_mw);
+	if (row->idle == METER_IDLE_UNKNOWN)
 		row_text_number(out, "idle_confidence", false, 0);
 	else
 		row_text_string(out, "idle_confidence",
-				energy_confidence_word(row->idle_confidence));
-	row_text_string(out, "rest_confidence", energy_confidence_word(row->rest_confidence));
+				meter_confidence_word(row->idle_confidence));
+	row_text_string(out, "rest_confidence", meter_confidence_word(row->rest_confidence));
 	row_text_string(out, "unfitted", unfitted[row->unfitted].name);
 	row_text_count(out, "intervals", row->intervals);
 	if (row->unfitted)
@@ -206,11 +206,11 @@ static void write_row(struct row_text *out, const void *of)
 	write_json_kernels(out->out, tree, row);
 }
 
-void energy_writer_json(FILE *out, const struct report_tree *tree)
+void meter_writer_json(FILE *out, const struct report_tree *tree)
 {
-	if (tree->nr_energy == 0)
+	if (tree->nr_metered == 0)
 		return;
-	row_text_json(out, "energy", write_row, tree, tree->energy, tree->nr_energy,
+	row_text_json(out, "energy", write_row, tree, tree->energy, tree->nr_metered,
 		      sizeof(*tree->energy));
 	fputs(",\n", out);
 }

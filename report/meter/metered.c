@@ -1,10 +1,10 @@
-#include "energy.h"
+#include "metered.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "energy_stretches.h"
+#include "meter_stretches.h"
 
 #include "aggregator/profile/kept_log.h"
 #include "aggregator/profile/roster.h"
@@ -27,7 +27,7 @@ struct kernel {
 
 struct kernels {
 	const struct profile *profile;
-	struct energy *energy;
+	struct metered *energy;
 	struct fold_table *table; /* owns; keys have device and name */
 	uint32_t *device_of; /* owns; by process, from 1 on: 0: none yet; UINT32_MAX: several */
 };
@@ -55,7 +55,7 @@ static uint32_t first_process(const struct roster *roster, uint32_t device)
 	return 0;
 }
 
-static int add_devices(struct energy *energy, const struct profile *profile)
+static int add_devices(struct metered *energy, const struct profile *profile)
 {
 	const uint32_t nr = roster_size(profile->collection->roster).devices;
 
@@ -63,7 +63,7 @@ static int add_devices(struct energy *energy, const struct profile *profile)
 	if (!energy->devices)
 		return -ENOMEM;
 	for (uint32_t id = 1; id <= nr; id++) {
-		struct energy_device *device = &energy->devices[energy->nr_devices];
+		struct metered_device *device = &energy->devices[energy->nr_devices];
 		struct device_telemetry sums;
 
 		gpu_telemetry_of(profile->collection->placements, id, &sums);
@@ -80,7 +80,7 @@ static int add_devices(struct energy *energy, const struct profile *profile)
 	return 0;
 }
 
-static struct energy_device *find_device(const struct energy *energy, uint32_t device)
+static struct metered_device *find_device(const struct metered *energy, uint32_t device)
 {
 	uint32_t low = 0, high = energy->nr_devices;
 
@@ -97,7 +97,7 @@ static struct energy_device *find_device(const struct energy *energy, uint32_t d
 		       : NULL;
 }
 
-struct energy_device *energy_find(const struct energy *energy, const struct profile *profile,
+struct metered_device *metered_find(const struct metered *energy, const struct profile *profile,
 				  const struct fold_key *key)
 {
 	const struct roster_process *process =
@@ -108,9 +108,9 @@ struct energy_device *energy_find(const struct energy *energy, const struct prof
 		       : NULL;
 }
 
-uint32_t energy_class(const struct energy_device *device, const struct fold_key *key)
+uint32_t metered_class(const struct metered_device *device, const struct fold_key *key)
 {
-	for (uint32_t i = 1; i < ENERGY_FIT_CLASSES && key->kind == RECORD_GPU_KERNEL; i++)
+	for (uint32_t i = 1; i < METER_CLASSES && key->kind == RECORD_GPU_KERNEL; i++)
 		if (key->name_id && device->names[i] == key->name_id)
 			return i;
 	return CLASS_OTHER;
@@ -121,7 +121,7 @@ uint32_t energy_class(const struct energy_device *device, const struct fold_key 
 static int take_total(void *context, const struct fold_row *row)
 {
 	struct kernels *kernels = context;
-	struct energy_device *device = energy_find(kernels->energy, kernels->profile, &row->key);
+	struct metered_device *device = metered_find(kernels->energy, kernels->profile, &row->key);
 	const struct fold_key key = {
 		.device_id = device ? device->device : 0,
 		.name_id = row->key.kind == RECORD_GPU_KERNEL ? row->key.name_id : 0};
@@ -165,12 +165,12 @@ static int choose_classes(struct kernels *kernels)
 		list[i] = (struct kernel){rows[i].key.device_id, rows[i].key.name_id, rows[i].ns};
 	qsort(list, nr_rows, sizeof(*list), by_time);
 	for (uint32_t i = 0; i < nr_rows; i++) {
-		struct energy_device *device = find_device(kernels->energy, list[i].device);
+		struct metered_device *device = find_device(kernels->energy, list[i].device);
 		uint32_t class = CLASS_OTHER;
 
 		if (i == 0 || list[i].device != list[i - 1].device)
 			nr_classes = 1;
-		if (list[i].name_id && nr_classes < ENERGY_FIT_CLASSES)
+		if (list[i].name_id && nr_classes < METER_CLASSES)
 			class = nr_classes++;
 		device->names[class] = class ? list[i].name_id : 0;
 		device->work_ns[class] = ledger_add_saturating(device->work_ns[class], list[i].ns);
@@ -183,7 +183,7 @@ static int choose_classes(struct kernels *kernels)
 
 /* The timeline's work of a device. */
 struct logged {
-	struct energy_stretches stretches;
+	struct meter_stretches stretches;
 	uint64_t first_ns; /* its first work */
 	uint64_t ns;       /* of all its work */
 };
@@ -196,7 +196,7 @@ struct reading {
 static int take_events(void *context, const struct message_events *events)
 {
 	const struct reading *reading = context;
-	const struct energy *energy = reading->kernels->energy;
+	const struct metered *energy = reading->kernels->energy;
 
 	for (uint32_t i = 0; i < events->nr_gpu; i++) {
 		const struct gpu_record *record = &events->gpu[i];
@@ -204,8 +204,8 @@ static int take_events(void *context, const struct message_events *events)
 					     .device_id = record->device_id,
 					     .name_id = record->name_id,
 					     .kind = record->kind};
-		const struct energy_device *device =
-			energy_find(energy, reading->kernels->profile, &key);
+		const struct metered_device *device =
+			metered_find(energy, reading->kernels->profile, &key);
 
 		if (!device || record->end_ns < record->start_ns)
 			continue;
@@ -213,17 +213,17 @@ static int take_events(void *context, const struct message_events *events)
 		if (logged->ns == 0 || record->start_ns < logged->first_ns)
 			logged->first_ns = record->start_ns;
 		logged->ns = ledger_add_saturating(logged->ns, record->end_ns - record->start_ns);
-		energy_stretches_add(&logged->stretches, energy_class(device, &key),
+		meter_stretches_add(&logged->stretches, metered_class(device, &key),
 				     record->start_ns, record->end_ns, NULL);
 	}
 	return 0;
 }
 
-static uint64_t all_work_ns(const struct energy_device *device)
+static uint64_t all_work_ns(const struct metered_device *device)
 {
 	uint64_t ns = 0;
 
-	for (uint32_t i = 0; i < ENERGY_FIT_CLASSES; i++)
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		ns = ledger_add_saturating(ns, device->work_ns[i]);
 	return ns;
 }
@@ -246,7 +246,7 @@ static int read_timeline(struct reading *reading, const char *store_path, bool *
 
 /* ---- what ran when: of the store */
 
-static int add_sort(struct energy_stretches *stretches, const struct energy_device *device,
+static int add_sort(struct meter_stretches *stretches, const struct metered_device *device,
 		    struct database *database, const struct kept_log *kept, enum kept_sort sort,
 		    uint32_t process, uint32_t *nr)
 {
@@ -256,25 +256,25 @@ static int add_sort(struct energy_stretches *stretches, const struct energy_devi
 	int error = scales ? store_kept_read(database, sort, process, &pieces, &count) : -ENOMEM;
 
 	if (!error && count)
-		energy_stretches_scale(stretches, kept_log_level(kept, sort, process), scales);
+		meter_stretches_scale(stretches, kept_log_level(kept, sort, process), scales);
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct fold_key key = {.kind = kept_kind_work(pieces[i].kind),
 					     .name_id = pieces[i].name_id};
 		const uint64_t end_ns = pieces[i].time_ns, ns = pieces[i].duration_ns;
 
 		if (end_ns >= ns)
-			energy_stretches_add(stretches, energy_class(device, &key), end_ns - ns,
+			meter_stretches_add(stretches, metered_class(device, &key), end_ns - ns,
 					     end_ns, scales);
 	}
 	if (!error && count)
-		energy_stretches_settle(stretches, scales);
+		meter_stretches_settle(stretches, scales);
 	*nr += count;
 	free(scales);
 	free(pieces);
 	return error;
 }
 
-static int add_process(struct energy_stretches *stretches, struct energy_device *device,
+static int add_process(struct meter_stretches *stretches, struct metered_device *device,
 		       struct database *database, const struct kept_log *kept, uint32_t process)
 {
 	uint32_t nr = 0;
@@ -283,11 +283,11 @@ static int add_process(struct energy_stretches *stretches, struct energy_device 
 	if (!error)
 		error = add_sort(stretches, device, database, kept, KEPT_LONE, process, &nr);
 	if (!error && nr == 0)
-		device->unfitted = ENERGY_NO_PIECES;
+		device->unfitted = METER_NO_PIECES;
 	return error;
 }
 
-static int add_kept(struct energy_stretches *stretches, struct energy_device *device,
+static int add_kept(struct meter_stretches *stretches, struct metered_device *device,
 		    const struct kernels *kernels, struct database *database)
 {
 	const struct collection *collection = kernels->profile->collection;
@@ -297,10 +297,10 @@ static int add_kept(struct energy_stretches *stretches, struct energy_device *de
 	for (uint32_t id = 1; id <= nr; id++)
 		if (kernels->device_of[id] == UINT32_MAX &&
 		    has_device(roster_process(collection->roster, id), device->device))
-			device->unfitted = ENERGY_SEVERAL_GPUS;
+			device->unfitted = METER_SEVERAL_GPUS;
 	if (device->unfitted)
 		return 0;
-	energy_stretches_clear(stretches);
+	meter_stretches_clear(stretches);
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		if (kernels->device_of[id] == device->device)
 			error = add_process(stretches, device, database, collection->kept, id);
@@ -309,28 +309,28 @@ static int add_kept(struct energy_stretches *stretches, struct energy_device *de
 
 /* ---- all */
 
-static int fit_device(struct energy_device *device, struct logged *logged, bool has_all,
+static int fit_device(struct metered_device *device, struct logged *logged, bool has_all,
 		      const struct kernels *kernels, struct database *database)
 {
 	const uint64_t all_ns = all_work_ns(device);
 	int error = 0;
 
-	energy_stretches_settle(&logged->stretches, NULL);
+	meter_stretches_settle(&logged->stretches, NULL);
 	if (!has_all || logged->ns == 0)
 		error = add_kept(&logged->stretches, device, kernels, database);
 	else if (logged->ns < all_ns - all_ns / WHOLE_PART)
-		energy_stretches_begin(&logged->stretches, logged->first_ns);
+		meter_stretches_begin(&logged->stretches, logged->first_ns);
 	if (error || device->unfitted)
 		return error;
-	error = energy_stretches_fit(&logged->stretches, &device->fit);
+	error = meter_stretches_fit(&logged->stretches, &device->fit);
 	if (!error && device->fit.nr_intervals == 0)
-		device->unfitted = ENERGY_NO_INTERVAL;
+		device->unfitted = METER_NO_INTERVAL;
 	return error;
 }
 
 static int fit_all(const struct kernels *kernels, const char *store_path)
 {
-	struct energy *energy = kernels->energy;
+	struct metered *energy = kernels->energy;
 	struct reading reading = {.kernels = kernels};
 	struct database *database;
 	bool has_all = false;
@@ -340,7 +340,7 @@ static int fit_all(const struct kernels *kernels, const char *store_path)
 	if (!error && !reading.logged)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < energy->nr_devices && !error; i++)
-		error = energy_stretches_init(&reading.logged[i].stretches,
+		error = meter_stretches_init(&reading.logged[i].stretches,
 					      kernels->profile->collection->placements,
 					      energy->devices[i].device);
 	if (!error)
@@ -349,18 +349,18 @@ static int fit_all(const struct kernels *kernels, const char *store_path)
 		error = fit_device(&energy->devices[i], &reading.logged[i], has_all, kernels,
 				   database);
 	for (uint32_t i = 0; reading.logged && i < energy->nr_devices; i++)
-		energy_stretches_fini(&reading.logged[i].stretches);
+		meter_stretches_fini(&reading.logged[i].stretches);
 	free(reading.logged);
 	database_close(database);
 	return error;
 }
 
-int energy_init(struct energy *energy, const struct profile *profile, const char *store_path)
+int metered_init(struct metered *energy, const struct profile *profile, const char *store_path)
 {
 	const uint32_t nr = roster_size(profile->collection->roster).processes;
 	struct kernels kernels = {.profile = profile, .energy = energy};
 
-	*energy = (struct energy){0};
+	*energy = (struct metered){0};
 	int error = add_devices(energy, profile);
 	if (!error && energy->nr_devices) {
 		kernels.table = fold_table_create();
@@ -376,12 +376,12 @@ int energy_init(struct energy *energy, const struct profile *profile, const char
 	fold_table_destroy(kernels.table);
 	free(kernels.device_of);
 	if (error)
-		energy_fini(energy);
+		metered_fini(energy);
 	return error;
 }
 
-void energy_fini(struct energy *energy)
+void metered_fini(struct metered *energy)
 {
 	free(energy->devices);
-	*energy = (struct energy){0};
+	*energy = (struct metered){0};
 }
