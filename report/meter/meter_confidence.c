@@ -1,6 +1,6 @@
 #include "meter_confidence.h"
 
-/* Errors as shares of a power, or of energy. */
+/* Errors as shares of a rate, or of an amount. */
 #define HIGH_ERROR   0.05
 #define MEDIUM_ERROR 0.2
 
@@ -18,53 +18,58 @@ static enum meter_confidence lower(enum meter_confidence a, enum meter_confidenc
 
 static enum meter_confidence of_error(double error)
 {
-	return error <= HIGH_ERROR     ? METER_HIGH
-	       : error <= MEDIUM_ERROR ? METER_MEDIUM
-				       : METER_LOW;
+	return error <= HIGH_ERROR ? METER_HIGH : error <= MEDIUM_ERROR ? METER_MEDIUM : METER_LOW;
 }
 
-enum meter_confidence meter_confidence_idle(const struct metered_device *device)
+enum meter_confidence meter_confidence_idle(const struct metered_device *device, enum meter meter)
 {
-	const struct meter_fit *fit = &device->fit;
+	const struct metered_meter *of = &device->meters[meter];
+	const struct meter_fit *fit = &of->fit;
 
-	if (device->unfitted && fit->idle != METER_IDLE_MEASURED)
-		return METER_LOW;
 	if (fit->idle == METER_IDLE_MEASURED)
 		return fit->nr_idle >= HIGH_INTERVALS ? METER_HIGH : METER_MEDIUM;
-	return fit->idle == METER_IDLE_FITTED ? lower(of_error(fit->residual), METER_MEDIUM)
-					       : METER_LOW;
-}
-
-static enum meter_confidence of_fit(const struct metered_device *device)
-{
-	if (device->unfitted)
+	if (of->unfitted || fit->idle == METER_IDLE_UNKNOWN)
 		return METER_LOW;
-	return lower(of_error(device->fit.residual), meter_confidence_idle(device));
+	return lower(of_error(fit->residual), METER_MEDIUM);
 }
 
-enum meter_confidence meter_confidence_work(const struct metered_device *device, uint32_t class)
+static enum meter_confidence of_fit(const struct metered_device *device, enum meter meter)
 {
-	const struct meter_fit *fit = &device->fit;
-	const uint32_t mw =
-		fit->class_mw[class] > fit->work_mw ? fit->class_mw[class] : fit->work_mw;
+	if (device->meters[meter].unfitted)
+		return METER_LOW;
+	return lower(of_error(device->meters[meter].fit.residual),
+		     meter_confidence_idle(device, meter));
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+enum meter_confidence meter_confidence_work(const struct metered_device *device, enum meter meter,
+					    uint32_t class)
+{
+	const struct meter_fit *fit = &device->meters[meter].fit;
+	const uint64_t rate =
+		larger(larger(fit->class_rate[class], fit->work_rate), meter_little(meter));
 	const double apart = fit->apart[class];
 
-	if (fit->error_mw[class] == UINT32_MAX || mw == 0)
+	if (fit->error_rate[class] == METER_RATE_UNKNOWN || rate == 0)
 		return METER_LOW;
 	const enum meter_confidence of_apart = apart >= APART_HIGH     ? METER_HIGH
-						: apart >= APART_MEDIUM ? METER_MEDIUM
-									: METER_LOW;
+					       : apart >= APART_MEDIUM ? METER_MEDIUM
+								       : METER_LOW;
 
 	const enum meter_confidence of_number =
 		fit->nr_intervals >= fit->nr_classes + HIGH_INTERVALS ? METER_HIGH : METER_MEDIUM;
 
-	return lower(lower(of_fit(device), lower(of_apart, of_number)),
-		     of_error((double)fit->error_mw[class] / mw));
+	return lower(lower(of_fit(device, meter), lower(of_apart, of_number)),
+		     of_error((double)fit->error_rate[class] / (double)rate));
 }
 
-enum meter_confidence meter_confidence_rest(const struct metered_device *device)
+enum meter_confidence meter_confidence_rest(const struct metered_device *device, enum meter meter)
 {
-	return of_fit(device);
+	return of_fit(device, meter);
 }
 
 const char *meter_confidence_word(enum meter_confidence confidence)

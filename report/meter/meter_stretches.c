@@ -8,6 +8,7 @@
 #include "aggregator/profile/kept_log.h"
 #include "base/array.h"
 #include "proto/ledger.h"
+#include "report/stalls/stall_share.h"
 #include "report/telemetry/gpu_telemetry.h"
 
 /* A row whose readings took another time than itself had a pause. */
@@ -25,30 +26,60 @@ struct maker {
 	int error;
 };
 
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Meters are read together, but the first reading of one may come later than that of another. */
+static void take_meters(struct meter_stretch *stretch, const struct device_telemetry *row)
+{
+	for (uint32_t i = 0; i < METERS; i++) {
+		uint64_t known_ns, amount;
+
+		meter_of_row((enum meter)i, row, &known_ns, &amount);
+		if (known_ns == 0 || apart(known_ns, stretch->ns) > stretch->ns / ROW_PART)
+			continue;
+		stretch->known |= 1u << i;
+		stretch->amounts[i] = stall_share(amount, stretch->ns, known_ns);
+	}
+}
+
+static uint64_t longest_known(const struct device_telemetry *row)
+{
+	uint64_t longest_ns = 0, known_ns, amount;
+
+	for (uint32_t i = 0; i < METERS; i++) {
+		meter_of_row((enum meter)i, row, &known_ns, &amount);
+		longest_ns = known_ns > longest_ns ? known_ns : longest_ns;
+	}
+	return longest_ns;
+}
+
 static void take_row(void *context, const struct device_telemetry *row)
 {
 	struct maker *maker = context;
 	struct meter_stretches *stretches = maker->stretches;
-	const uint64_t ns = row->last_ns > row->begin_ns ? row->last_ns - row->begin_ns : 0;
-	const uint64_t apart = ns > row->energy_ns ? ns - row->energy_ns : row->energy_ns - ns;
+	const uint64_t row_ns = row->last_ns > row->begin_ns ? row->last_ns - row->begin_ns : 0;
+	const uint64_t ns = longest_known(row);
 
-	if (row->energy_ns == 0 || apart > ns / ROW_PART || maker->error ||
-	    stretches->count == METER_STRETCHES_MAX ||
-	    row->energy_ns > METER_STRETCHES_NS - maker->ns || row->energy_ns > row->last_ns)
+	if (ns == 0 || apart(row_ns, ns) > row_ns / ROW_PART || maker->error ||
+	    stretches->count == METER_STRETCHES_MAX || ns > METER_STRETCHES_NS - maker->ns ||
+	    ns > row->last_ns)
 		return;
-	maker->ns += row->energy_ns;
+	maker->ns += ns;
 	maker->error = array_reserve(&stretches->list, &stretches->room, stretches->count + 1ull,
 				     sizeof(*stretches->list));
-	if (!maker->error)
-		stretches->list[stretches->count++] = (struct meter_stretch){
-			.begin_ns = row->last_ns - row->energy_ns,
-			.end_ns = row->last_ns,
-			.interval = {.ns = row->energy_ns, .mj = row->energy_mj},
-		};
+	if (maker->error)
+		return;
+	struct meter_stretch *stretch = &stretches->list[stretches->count++];
+	*stretch = (struct meter_stretch){
+		.begin_ns = row->last_ns - ns, .end_ns = row->last_ns, .ns = ns};
+	take_meters(stretch, row);
 }
 
 int meter_stretches_init(struct meter_stretches *stretches, const struct placement_log *log,
-			  uint32_t device)
+			 uint32_t device)
 {
 	struct maker maker = {.stretches = stretches};
 
@@ -82,7 +113,7 @@ static uint32_t first_after(const struct meter_stretches *stretches, uint64_t ns
 static void add_ns(struct meter_stretches *stretches, uint32_t i, uint32_t class, double ns,
 		   const double *scales)
 {
-	uint64_t *sum = &stretches->list[i].interval.class_ns[class];
+	uint64_t *sum = &stretches->list[i].class_ns[class];
 
 	ns *= scales ? scales[i] : 1;
 	*sum = ledger_add_saturating(*sum, ns < STRETCH_NS_MAX ? (uint64_t)ns : UINT64_MAX);
@@ -101,7 +132,7 @@ static void add_part(struct meter_stretches *stretches, uint32_t i, uint32_t cla
 }
 
 void meter_stretches_add(struct meter_stretches *stretches, uint32_t class, uint64_t start_ns,
-			  uint64_t end_ns, const double *scales)
+			 uint64_t end_ns, const double *scales)
 {
 	const uint32_t first = first_after(stretches, start_ns),
 		       last = first_after(stretches, end_ns);
@@ -131,7 +162,7 @@ void meter_stretches_settle(struct meter_stretches *stretches, const double *sca
 			whole[class] += stretch->whole[class];
 			if (whole[class])
 				add_ns(stretches, i, class,
-				       (double)whole[class] * (double)stretch->interval.ns, scales);
+				       (double)whole[class] * (double)stretch->ns, scales);
 		}
 		memset(stretch->whole, 0, sizeof(stretch->whole));
 	}
@@ -140,8 +171,7 @@ void meter_stretches_settle(struct meter_stretches *stretches, const double *sca
 void meter_stretches_clear(struct meter_stretches *stretches)
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		memset(stretches->list[i].interval.class_ns, 0,
-		       sizeof(stretches->list[i].interval.class_ns));
+		memset(stretches->list[i].class_ns, 0, sizeof(stretches->list[i].class_ns));
 		stretches->list[i].is_thin = false;
 	}
 }
@@ -172,7 +202,7 @@ void meter_stretches_scale(struct meter_stretches *stretches, uint32_t level, do
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
 		struct meter_stretch *stretch = &stretches->list[i];
-		const uint64_t ns = stretch->interval.ns;
+		const uint64_t ns = stretch->ns;
 		const uint64_t known_ns = level ? kept_ns(stretch, level) : ns;
 
 		scales[i] = known_ns ? (double)ns / (double)known_ns : 0;
@@ -180,17 +210,26 @@ void meter_stretches_scale(struct meter_stretches *stretches, uint32_t level, do
 	}
 }
 
-int meter_stretches_fit(const struct meter_stretches *stretches, struct meter_fit *fit)
+int meter_stretches_fit(const struct meter_stretches *stretches, enum meter meter,
+			struct meter_fit *fit)
 {
+	const struct meter_scale scale = {.has_base = meter_has_base(meter),
+					  .little = meter_little(meter)};
 	struct meter_interval *intervals = malloc((stretches->count + 1ul) * sizeof(*intervals));
 	uint32_t nr = 0;
 
 	if (!intervals)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < stretches->count; i++)
-		if (!stretches->list[i].is_thin)
-			intervals[nr++] = stretches->list[i].interval;
-	meter_fit_make(intervals, nr, fit);
+	for (uint32_t i = 0; i < stretches->count; i++) {
+		const struct meter_stretch *stretch = &stretches->list[i];
+
+		if (stretch->is_thin || !(stretch->known & 1u << meter))
+			continue;
+		intervals[nr] = (struct meter_interval){.ns = stretch->ns,
+							.amount = stretch->amounts[meter]};
+		memcpy(intervals[nr++].class_ns, stretch->class_ns, sizeof(stretch->class_ns));
+	}
+	meter_fit_make(intervals, nr, &scale, fit);
 	free(intervals);
 	return 0;
 }

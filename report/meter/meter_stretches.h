@@ -1,10 +1,11 @@
-/* The time of one GPU between readings of the board's counter of energy, and what ran in it. Used by one thread. */
+/* The time of one GPU between readings of its meters, and what ran in it. Used by one thread. */
 #ifndef METER_STRETCHES_H
 #define METER_STRETCHES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "meter.h"
 #include "meter_fit.h"
 
 #include "aggregator/profile/placement_log.h"
@@ -15,8 +16,11 @@
 
 /* A row of telemetry. */
 struct meter_stretch {
-	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME, as CUPTI's clock */
-	struct meter_interval interval;
+	uint64_t begin_ns, end_ns;        /* CLOCK_REALTIME, as CUPTI's clock */
+	uint64_t ns;                      /* end_ns - begin_ns */
+	uint32_t known;                   /* meters: a set */
+	uint64_t amounts[METERS];         /* of those, in this time */
+	uint64_t class_ns[METER_CLASSES]; /* as in meter_interval */
 	/* of each class: pieces that run through all of it and of those up to an end, less those that end before it */
 	int64_t whole[METER_CLASSES];
 	bool is_thin; /* too little is known of the work in it */
@@ -30,13 +34,13 @@ struct meter_stretches {
 /* Makes a stretch without work of each row of a device that has readings from its begin to its end. 0 or -ENOMEM. Call
  * fini() in either case. */
 int meter_stretches_init(struct meter_stretches *stretches, const struct placement_log *log,
-			  uint32_t device);
+			 uint32_t device);
 void meter_stretches_fini(struct meter_stretches *stretches);
 
 /* Adds a piece of work to the stretches in which it ran; settle() follows the last one. scales, by stretch: its
  * nanoseconds there stand for so many each; NULL: for one. */
 void meter_stretches_add(struct meter_stretches *stretches, uint32_t class, uint64_t start_ns,
-			  uint64_t end_ns, const double *scales);
+			 uint64_t end_ns, const double *scales);
 
 /* Adds the time of pieces that ran through whole stretches, however many those are. scales: those of all pieces since
  * the last call. */
@@ -51,7 +55,8 @@ void meter_stretches_begin(struct meter_stretches *stretches, uint64_t ns);
 /* Computes the scales of work that is kept at a level (kept_log.h), and marks stretches of which too little is kept. */
 void meter_stretches_scale(struct meter_stretches *stretches, uint32_t level, double *scales);
 
-/* Fits those that are not thin. 0 or -ENOMEM. */
-int meter_stretches_fit(const struct meter_stretches *stretches, struct meter_fit *fit);
+/* Fits a meter over those in which it is known and that are not thin. 0 or -ENOMEM. */
+int meter_stretches_fit(const struct meter_stretches *stretches, enum meter meter,
+			struct meter_fit *fit);
 
 #endif

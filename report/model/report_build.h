@@ -28,7 +28,7 @@ struct report_options {
 	bool steps;                /* leaves name the kinds of an inference server's steps */
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
 	const struct metered
-		*energy; /* of the profile, for its plane; borrowed; NULL: it has none */
+		*metered; /* of the profile, for planes of meters; borrowed; NULL: it has none */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;
 	/* From so many leaves on, those that differ in a dimension alone become one: first threads and contexts, then

@@ -50,7 +50,7 @@ static int tear_down(void **state)
 
 static uint64_t ns_of(uint32_t i)
 {
-	return stretches.list[i].interval.class_ns[1];
+	return stretches.list[i].class_ns[1];
 }
 
 static void a_piece_counts_in_each_stretch_in_which_it_ran(void **state)
@@ -132,14 +132,47 @@ static void stretches_of_which_nothing_is_known_are_not_fitted(void **state)
 		meter_stretches_add(&stretches, 1, (10 + i) * S, (10 + i) * S + S / 2, NULL);
 	meter_stretches_settle(&stretches, NULL);
 	meter_stretches_begin(&stretches, 12 * S);
-	assert_int_equal(meter_stretches_fit(&stretches, &fit), 0);
+	assert_int_equal(meter_stretches_fit(&stretches, METER_ENERGY, &fit), 0);
 	assert_int_equal(fit.nr_intervals, NR - 2);
+}
+
+/* The first row lacks tensor cores, and has memory for most of its time: that counts as all of it. */
+static void each_meter_has_the_stretches_in_which_it_is_known(void **state)
+{
+	struct device_telemetry row = {.device_id = 1,
+				       .begin_ns = 30 * S,
+				       .last_ns = 31 * S,
+				       .observed_ns = S,
+				       .energy_ns = S,
+				       .energy_mj = 100};
+	struct meter_fit fit;
+
+	(void)state;
+	row.use_known_ns[TELEMETRY_TENSOR] = S / 2;
+	row.traffic_known_ns[TELEMETRY_DRAM_BYTES] = S / 20 * 19;
+	row.traffic_bytes[TELEMETRY_DRAM_BYTES] = 1900;
+	row.traffic_known_ns[TELEMETRY_PCIE_SENT] = S;
+	assert_int_equal(placement_log_add_telemetry(rows, &row), 0);
+	meter_stretches_fini(&stretches);
+	assert_int_equal(meter_stretches_init(&stretches, rows, 1), 0);
+	assert_int_equal(stretches.count, NR + 1);
+	const struct meter_stretch *last = &stretches.list[NR];
+	assert_int_equal(last->known, 1u << METER_ENERGY | 1u << METER_DRAM);
+	assert_int_equal(last->amounts[METER_ENERGY], 100);
+	assert_int_equal(last->amounts[METER_DRAM], 2000);
+	assert_int_equal(meter_stretches_fit(&stretches, METER_DRAM, &fit), 0);
+	assert_int_equal(fit.idle, METER_IDLE_MEASURED);
+	assert_int_equal(fit.nr_idle, 1);
+	assert_int_equal(fit.idle_rate, 2000);
+	assert_int_equal(meter_stretches_fit(&stretches, METER_TENSOR, &fit), 0);
+	assert_int_equal(fit.nr_idle + fit.nr_intervals, 0);
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(each_meter_has_the_stretches_in_which_it_is_known),
 		TEST(a_piece_counts_in_each_stretch_in_which_it_ran),
 		TEST(random_pieces_count_as_their_parts),
 		TEST(scales_count_for_the_pieces_before_them),
