@@ -6,7 +6,7 @@ static const struct option_row rows[] = {
 	{"straggler", 0, NULL, OPTION_DAILY, "Show for which rank the others wait, and why."},
 	{"collectives", 0, NULL, OPTION_DAILY, "Show calls of NCCL by communicator and function."},
 	{"planes", 0, "LIST", OPTION_DAILY,
-	 "Show all, gpu, sync, um, cpu, idle, stalls; energy; use."},
+	 "Show all, gpu, sync, cpu, idle, stalls; energy; use."},
 	{"memory", 0, "peak|live|allocs|frees", 0,
 	 "Show memory in place of GPU work: at its peak, living now, or all of either."},
 	{"clocks", 0, NULL, 0, "Show how each host's clocks stood to the aggregator's."},

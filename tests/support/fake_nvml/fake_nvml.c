@@ -276,6 +276,8 @@ int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *device, unsigned int *lane
 /* ---- readings */
 
 int nvmlDeviceGetClockInfo(struct nvml_device *device, int type, unsigned int *mhz);
+int nvmlDeviceGetMaxClockInfo(struct nvml_device *device, int type, unsigned int *mhz);
+int nvmlDeviceGetMemoryBusWidth(struct nvml_device *device, unsigned int *bits);
 int nvmlDeviceGetCurrentClocksEventReasons(struct nvml_device *device, unsigned long long *bits);
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device, unsigned long long *bits);
 int nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned int *mw);
@@ -299,6 +301,22 @@ static void log_reading(const struct nvml_device *device)
 		return;
 	dprintf(fd, "%02x\n", (unsigned int)(device - devices));
 	close(fd);
+}
+
+/* Those of an H100. */
+int nvmlDeviceGetMaxClockInfo(struct nvml_device *device, int type, unsigned int *mhz)
+{
+	if (type != 2)
+		return NOT_SUPPORTED;
+	*mhz = device->gpu.memory_mhz;
+	return SUCCESS;
+}
+
+int nvmlDeviceGetMemoryBusWidth(struct nvml_device *device, unsigned int *bits)
+{
+	(void)device;
+	*bits = 5120;
+	return SUCCESS;
 }
 
 int nvmlDeviceGetClockInfo(struct nvml_device *device, int type, unsigned int *mhz)
