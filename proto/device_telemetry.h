@@ -47,8 +47,8 @@ enum telemetry_use {
 	TELEMETRY_USES,
 };
 
-/* What counters measure in bytes, by direction as the GPU sees it. GPM tells a part of the memory's peak in place of the
- * last one. */
+/* What counters measure in bytes, by direction as the GPU sees it. In place of the last one GPM tells a part of the
+ * memory's peak. */
 enum telemetry_traffic {
 	TELEMETRY_PCIE_SENT,
 	TELEMETRY_PCIE_RECEIVED,

@@ -45,8 +45,9 @@ const char *report_plane_options(enum report_plane plane);
 /* Reads a list of names with commas between, or "all". 0; -EINVAL: a name is not known, and *planes is 0. */
 int report_planes_parse(const char *text, uint32_t *planes);
 
-/* Reads the value of the option --NAME into a set without memory's plane, or a metered one alone (an option_target's take;
- * context: uint32_t). 0; -EINVAL: the value is not such a list, and *error is one line that says so, owns: free(). */
+/* Reads the value of the option --NAME into a set without memory's plane, or a metered one alone (an option_target's
+ * take; context: uint32_t). 0; -EINVAL: the value is not such a list, and *error is one line that says so, owns:
+ * free(). */
 int report_planes_take(void *context, const char *name, const char *value, char **error);
 
 /* Returns how many planes are in a set. */
