@@ -113,8 +113,12 @@ static int parse(struct diff *diff, int argc, char **argv)
 		status = take_operands(diff, argc - optind, argv + optind, rank, against);
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (diff->names.planes & 1u << REPORT_PLANE_ENERGY)
-		return option_line_refuse(table, "--planes energy: a difference is of time");
+	if (diff->names.planes & REPORT_PLANES_METERED)
+		return option_line_refuse(
+			table,
+			"--planes energy, use: their parts are fitted anew in each profile, so "
+			"a change of one may be a change of fit: compare two tables of "
+			"report --planes");
 	if (!format_given)
 		format = diff->is_of_ranks ? DIFF_FOLDED : DIFF_TABLE;
 	diff->request.format = formats[format];

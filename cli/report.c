@@ -88,27 +88,36 @@ static int set_memory_weight(struct report *report)
 	report->request.subtitle = subtitles[report->names.memory];
 	if (!report->given[REPORT_DETAIL_WEIGHT])
 		report->request.folded.weight = FOLDED_BYTES;
-	if (report->request.folded.weight != FOLDED_TIME)
+	if (report->request.folded.weight == FOLDED_BYTES ||
+	    report->request.folded.weight == FOLDED_COUNT)
 		return OPTION_LINE_GO;
 	return option_line_refuse(&option_table_report,
 				  "--memory weighs by bytes or count, not by time");
 }
 
-/* Energy is weighed by itself. Formats that show time alone have none. Returns as set_memory_weight(). */
-static int set_energy_weight(struct report *report)
+/* Meters are weighed by one of them. Formats that show time alone have none. Returns as set_memory_weight(). */
+static int set_meter_weight(struct report *report)
 {
 	const enum report_format format = report->request.format;
 
-	if (!(report->names.planes & 1u << REPORT_PLANE_ENERGY))
+	const uint32_t meters = report_planes_meters(report->names.planes);
+	enum folded_weight *weight = &report->request.folded.weight;
+
+	if (*weight >= FOLDED_METER && !(meters & 1u << (*weight - FOLDED_METER)))
+		return option_line_refuse(
+			&option_table_report,
+			"--weight energy is for --planes energy, and sm, occupancy, tensor, dram, "
+			"nvlink and pcie are for --planes use");
+	if (!meters)
 		return OPTION_LINE_GO;
 	if ((format == REPORT_FOLDED || format == REPORT_HTML) &&
 	    !report->given[REPORT_DETAIL_WEIGHT])
-		report->request.folded.weight = FOLDED_ENERGY;
+		*weight = FOLDED_METER + (meters & METERS_OF_ENERGY ? METER_ENERGY : METER_SM);
 	if (format == REPORT_FOLDED || format == REPORT_HTML || format == REPORT_TABLE ||
 	    format == REPORT_JSON || format == REPORT_CSV)
 		return OPTION_LINE_GO;
 	return option_line_refuse(&option_table_report,
-				  "--planes energy is folded, html, a table, json or csv");
+				  "--planes energy and use are folded, html, a table, json or csv");
 }
 
 /* Sets the format if none is given, and refuses impossible options of the subject. Returns as set_memory_weight(). */
@@ -276,7 +285,7 @@ static int parse(struct report *report, int argc, char **argv)
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	if (status == OPTION_LINE_GO)
-		status = set_energy_weight(report);
+		status = set_meter_weight(report);
 	report->profile_path = argv[optind];
 	if (status == OPTION_LINE_GO && !report->profile_path)
 		status = take_newest(report);
@@ -337,9 +346,10 @@ static void say_empty_plane(enum report_plane plane, const struct report_tree *t
 {
 	const char *refusal = plane_refusal_of(tree, plane);
 
-	if (plane == REPORT_PLANE_ENERGY)
-		log_notice("--planes energy: the profile has nothing of it: NVML told no energy of "
-			   "its GPUs (`flamegrid doctor`)");
+	if (1u << plane & REPORT_PLANES_METERED)
+		log_notice("--planes %s: the profile has nothing of it: NVML told no %s of "
+			   "its GPUs (`flamegrid doctor`)",
+			   report_plane_name(plane), report_plane_name(plane));
 	else if (refusal)
 		log_notice("--planes %s: the profile has nothing of it: %s",
 			   report_plane_name(plane), refusal);
@@ -354,7 +364,7 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 {
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
 		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
-		    tree->plane_totals[plane].count + tree->plane_totals[plane].mj == 0)
+		    !report_summary_has(tree, (enum report_plane)plane))
 			say_empty_plane((enum report_plane)plane, tree);
 }
 

@@ -47,12 +47,14 @@ enum telemetry_use {
 	TELEMETRY_USES,
 };
 
-/* What GPM measures in bytes, by direction as the GPU sees it. */
+/* What counters measure in bytes, by direction as the GPU sees it. In place of the last one GPM tells a part of the
+ * memory's peak. */
 enum telemetry_traffic {
 	TELEMETRY_PCIE_SENT,
 	TELEMETRY_PCIE_RECEIVED,
 	TELEMETRY_NVLINK_SENT,
 	TELEMETRY_NVLINK_RECEIVED,
+	TELEMETRY_DRAM_BYTES, /* of the memory, read and written together */
 	TELEMETRY_TRAFFICS,
 };
 

@@ -13,7 +13,7 @@
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/store/store_schema.h"
 
-#define SQL_MAX 2048u
+#define SQL_MAX 4096u
 /* A row's number among those of its process, behind the process's id. */
 #define ARRIVAL_BITS 32
 

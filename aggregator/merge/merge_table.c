@@ -38,7 +38,8 @@
 	NEWER("pcie_sent_known_ns") "," NEWER("pcie_sent_bytes") ","                               \
 	NEWER("pcie_received_known_ns") "," NEWER("pcie_received_bytes") ","                       \
 	NEWER("nvlink_sent_known_ns") "," NEWER("nvlink_sent_bytes") ","                           \
-	NEWER("nvlink_received_known_ns") "," NEWER("nvlink_received_bytes")                       \
+	NEWER("nvlink_received_known_ns") "," NEWER("nvlink_received_bytes") ","                   \
+	NEWER("dram_bytes_known_ns") "," NEWER("dram_bytes")                                       \
 	" WHERE (excluded.last_ns, excluded.readings) > (last_ns, readings)"
 
 const struct merge_table merge_tables[] = {
@@ -66,7 +67,7 @@ const struct merge_table merge_tables[] = {
 	 NULL,
 	 NEWEST_TELEMETRY,
 	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
-	  N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	  N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
 	{"host_clocks",
 	 NULL,
 	 "DO UPDATE SET realtime_offset_ns = min(realtime_offset_ns, excluded.realtime_offset_ns)",

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define MERGE_COLUMNS_MAX 49u
+#define MERGE_COLUMNS_MAX 51u
 
 enum merge_column {
 	MERGE_NUMBER = 1, /* the same in the merged profile; NULL stays NULL */

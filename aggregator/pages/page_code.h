@@ -9,7 +9,7 @@
 
 #include "aggregator/store/database.h"
 
-#define PAGE_CODE_COLUMNS_MAX 48u
+#define PAGE_CODE_COLUMNS_MAX 50u
 
 /* Holds the bytes of a page. Embedded; zeroed memory is empty. */
 struct page_code {

@@ -239,6 +239,7 @@ static const char schema[] =
 	"nvlink_sent_bytes INTEGER NOT NULL, "
 	"nvlink_received_known_ns INTEGER NOT NULL, "
 	"nvlink_received_bytes INTEGER NOT NULL, "
+	"dram_bytes_known_ns INTEGER NOT NULL, dram_bytes INTEGER NOT NULL, "
 	"PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
@@ -274,7 +275,7 @@ static const char *const views[] = {
 	" WHERE false;",
 	/* 11: no histogram of durations was known */
 	"CREATE TEMP VIEW totals AS SELECT *, NULL AS durations FROM main.totals;",
-	/* 12: nothing of GPUs over time was known. The columns are those of 14. */
+	/* 12: nothing of GPUs over time was known. The columns are those of 15. */
 	"CREATE TEMP VIEW device_telemetry AS SELECT NULL AS device, "
 	"NULL AS begin_ns, NULL AS refusal, NULL AS last_ns, NULL AS readings, "
 	"NULL AS observed_ns, NULL AS clock_ns, NULL AS sm_cycles, "
@@ -292,7 +293,8 @@ static const char *const views[] = {
 	"NULL AS pcie_sent_bytes, NULL AS pcie_received_known_ns, "
 	"NULL AS pcie_received_bytes, NULL AS nvlink_sent_known_ns, "
 	"NULL AS nvlink_sent_bytes, NULL AS nvlink_received_known_ns, "
-	"NULL AS nvlink_received_bytes WHERE false;",
+	"NULL AS nvlink_received_bytes, NULL AS dram_bytes_known_ns, "
+	"NULL AS dram_bytes WHERE false;",
 	/* 13: nothing of GPM was known. The view of 12 is here already. */
 	"CREATE TEMP VIEW IF NOT EXISTS device_telemetry AS SELECT *, "
 	"0 AS gpm_refusal, 0 AS computing_known_ns, 0 AS computing_ns, "
@@ -302,7 +304,11 @@ static const char *const views[] = {
 	"0 AS pcie_sent_bytes, 0 AS pcie_received_known_ns, "
 	"0 AS pcie_received_bytes, 0 AS nvlink_sent_known_ns, "
 	"0 AS nvlink_sent_bytes, 0 AS nvlink_received_known_ns, "
-	"0 AS nvlink_received_bytes FROM main.device_telemetry;",
+	"0 AS nvlink_received_bytes, 0 AS dram_bytes_known_ns, 0 AS dram_bytes "
+	"FROM main.device_telemetry;",
+	/* 14: no bytes of memory were counted. The view of 12 or 13 may be here already. */
+	"CREATE TEMP VIEW IF NOT EXISTS device_telemetry AS SELECT *, "
+	"0 AS dram_bytes_known_ns, 0 AS dram_bytes FROM main.device_telemetry;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

@@ -42,14 +42,14 @@ static const unsigned int use_ids[TELEMETRY_USES] = {
 	[TELEMETRY_TENSOR] = 5,    /* ANY_TENSOR_UTIL */
 	[TELEMETRY_DRAM] = 10,     /* DRAM_BW_UTIL */
 };
-static const unsigned int traffic_ids[TELEMETRY_TRAFFICS] = {
+static const unsigned int traffic_ids[TELEMETRY_DRAM_BYTES] = {
 	[TELEMETRY_PCIE_SENT] = 20,       /* PCIE_TX_PER_SEC */
 	[TELEMETRY_PCIE_RECEIVED] = 21,   /* PCIE_RX_PER_SEC */
 	[TELEMETRY_NVLINK_SENT] = 61,     /* NVLINK_TOTAL_TX_PER_SEC */
 	[TELEMETRY_NVLINK_RECEIVED] = 60, /* NVLINK_TOTAL_RX_PER_SEC */
 };
 
-#define METRICS       (TELEMETRY_USES + TELEMETRY_TRAFFICS)
+#define METRICS       (TELEMETRY_USES + TELEMETRY_DRAM_BYTES)
 #define PERCENT       100.0
 #define PERCENT_MAX   1000.0 /* a little above 100 is rounding; far above it is nonsense */
 #define BYTES_PER_MIB 1048576.0
@@ -65,6 +65,7 @@ struct nvml_gpm {
 	struct sample *samples[2]; /* own */
 	uint32_t newest;           /* of them */
 	bool has_newest;
+	uint64_t memory_peak; /* bytes a second; 0: not known */
 	struct metrics metrics;
 };
 
@@ -116,6 +117,7 @@ uint32_t nvml_gpm_create(const struct nvml_library *library, struct nvml_device 
 	if (!made)
 		return TELEMETRY_FAILED;
 	made->device = device;
+	made->memory_peak = nvml_library_memory_peak(library, device);
 	const uint32_t refusal = refusal_of(prepare(library, made));
 	if (refusal) {
 		nvml_gpm_destroy(made);
@@ -148,7 +150,7 @@ static void ask(struct nvml_gpm *gpm)
 	metrics->now = gpm->samples[gpm->newest];
 	for (uint32_t i = 0; i < TELEMETRY_USES; i++)
 		metrics->list[i].id = use_ids[i];
-	for (uint32_t i = 0; i < TELEMETRY_TRAFFICS; i++)
+	for (uint32_t i = 0; i < TELEMETRY_DRAM_BYTES; i++)
 		metrics->list[TELEMETRY_USES + i].id = traffic_ids[i];
 }
 
@@ -170,6 +172,16 @@ static uint64_t whole(double number)
 	return (uint64_t)(number + 0.5);
 }
 
+/* GPM tells the memory's traffic as a part of its peak. */
+static void take_memory(const struct nvml_gpm *gpm, struct nvml_gpm_reading *reading)
+{
+	if (!(reading->known_uses & 1u << TELEMETRY_DRAM) || gpm->memory_peak == 0)
+		return;
+	reading->known_traffics |= 1u << TELEMETRY_DRAM_BYTES;
+	reading->bytes_per_second[TELEMETRY_DRAM_BYTES] =
+		gpm->memory_peak / NVML_GPM_WHOLE * reading->use[TELEMETRY_DRAM];
+}
+
 static void take_metrics(const struct metric *list, struct nvml_gpm_reading *reading)
 {
 	for (uint32_t i = 0; i < TELEMETRY_USES; i++) {
@@ -181,7 +193,7 @@ static void take_metrics(const struct metric *list, struct nvml_gpm_reading *rea
 		reading->use[i] =
 			part < 1 ? (uint32_t)whole(part * NVML_GPM_WHOLE) : NVML_GPM_WHOLE;
 	}
-	for (uint32_t i = 0; i < TELEMETRY_TRAFFICS; i++) {
+	for (uint32_t i = 0; i < TELEMETRY_DRAM_BYTES; i++) {
 		const struct metric *metric = &list[TELEMETRY_USES + i];
 
 		if (!take_metric(metric, MIB_MAX, reading))
@@ -207,6 +219,8 @@ void nvml_gpm_read(struct nvml_gpm *gpm, struct nvml_gpm_reading *reading)
 		return;
 	ask(gpm);
 	reading->refusal = refusal_of(gpm->compare(&gpm->metrics));
-	if (!reading->refusal)
+	if (!reading->refusal) {
 		take_metrics(gpm->metrics.list, reading);
+		take_memory(gpm, reading);
+	}
 }

@@ -27,6 +27,9 @@
 #define VALUE_UNSIGNED_INT 1u /* nvmlValueType_t */
 #define STATE_UP           1  /* nvmlEnableState_t */
 #define MIG_ON             1u
+#define HZ_PER_MHZ         1000000u
+#define MEMORY_MHZ_MAX     100000u /* more is nonsense */
+#define MEMORY_BITS_MAX    65536u
 
 /* Fields. Both are in 10^6 bytes a second: of all links that are up, and of the link in scope. An H100 has only the
  * second one (driver 580), older drivers may have only the first one. */
@@ -85,6 +88,8 @@ struct nvml_library {
 	int (*power)(struct nvml_device *device, unsigned int *mw);
 	int (*energy)(struct nvml_device *device, unsigned long long *mj);
 	int (*temperature)(struct nvml_device *device, int sensor, unsigned int *celsius);
+	int (*max_clock)(struct nvml_device *device, int type, unsigned int *mhz);
+	int (*bus_width)(struct nvml_device *device, unsigned int *bits);
 	int (*ecc)(struct nvml_device *device, int type, int counter, unsigned long long *count);
 };
 
@@ -110,6 +115,8 @@ static const struct {
 	{"nvmlDeviceGetPowerUsage", offsetof(struct nvml_library, power), false},
 	{"nvmlDeviceGetTotalEnergyConsumption", offsetof(struct nvml_library, energy), false},
 	{"nvmlDeviceGetTemperature", offsetof(struct nvml_library, temperature), false},
+	{"nvmlDeviceGetMaxClockInfo", offsetof(struct nvml_library, max_clock), false},
+	{"nvmlDeviceGetMemoryBusWidth", offsetof(struct nvml_library, bus_width), false},
 	{"nvmlDeviceGetTotalEccErrors", offsetof(struct nvml_library, ecc), false},
 };
 
@@ -356,4 +363,16 @@ void nvml_library_read(const struct nvml_library *library, struct nvml_device *d
 		 NVML_TEMPERATURE))
 		reading->celsius = celsius;
 	take(reading, read_ecc(library, device, reading), NVML_ECC);
+}
+
+uint64_t nvml_library_memory_peak(const struct nvml_library *library, struct nvml_device *device)
+{
+	unsigned int mhz = 0, bits = 0;
+
+	if (!library->max_clock || !library->bus_width ||
+	    library->max_clock(device, CLOCK_MEMORY, &mhz) != SUCCESS ||
+	    library->bus_width(device, &bits) != SUCCESS || mhz > MEMORY_MHZ_MAX ||
+	    bits > MEMORY_BITS_MAX)
+		return 0;
+	return (uint64_t)mhz * HZ_PER_MHZ * 2 * (bits / 8);
 }

@@ -74,6 +74,10 @@ int nvml_library_link(const struct nvml_library *library, uint32_t pci_domain, u
 uint32_t nvml_library_find(const struct nvml_library *library, uint32_t pci_domain,
 			   uint32_t pci_bus, uint32_t pci_device, struct nvml_device **device);
 
+/* Returns the peak of the GPU's memory in bytes a second: two transfers of its bus in a cycle of its highest clock. 0:
+ * NVML does not tell. */
+uint64_t nvml_library_memory_peak(const struct nvml_library *library, struct nvml_device *device);
+
 /* Finds a function of the library; NULL: this driver lacks it. */
 void *nvml_library_function(const struct nvml_library *library, const char *name);
 

@@ -16,7 +16,7 @@ static const struct option_row rows[] = {
 
 	OPTION_GROUP("As in flamegrid report"),
 	ROW_UNIT,
-	ROW_WEIGHT,
+	{"weight", 'w', "time|count|bytes", 0, "Choose what folded stacks weigh (default: time)."},
 	{"planes", 0, "LIST", 0, "Compare these planes (default: gpu)."},
 	ROW_LINES("off"),
 	{0},

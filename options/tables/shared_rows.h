@@ -34,8 +34,6 @@
 #define ROW_METRICS {"metrics", 0, "ADDRESS:PORT", 0, \
 	"Serve metrics for Prometheus there; a port alone is one of 127.0.0.1."}
 #define ROW_UNIT {"unit", 'u', "ns|us", 0, "Choose the unit of folded stacks (default: ns)."}
-#define ROW_WEIGHT {"weight", 'w', "time|count|bytes", 0, \
-	"Choose what folded stacks weigh (default: time)."}
 #define ROW_OUTPUT_FILE {"output", 'o', "FILE", OPTION_DAILY, \
 	"Write to FILE, not to standard output (-)."}
 #define ROW_PID {"pid", 'p', "PID", OPTION_DAILY, "Take this process."}

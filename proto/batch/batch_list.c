@@ -86,8 +86,9 @@ void *batch_list_get(struct batch_rooms *rooms, uint32_t room, struct batch_read
 	memcpy((uint8_t *)message + list->rows_at, &rows, sizeof(rows));
 	if (!rows && list->empty_without_columns)
 		return NULL;
-	if (list->nr_older_fields && columns.nr_left <= list->nr_older_fields)
-		nr_fields = list->nr_older_fields;
+	for (uint32_t i = 2; i-- > 0;)
+		if (list->nr_older_fields[i] && columns.nr_left <= list->nr_older_fields[i])
+			nr_fields = list->nr_older_fields[i];
 	if (rows && (nr_fields < list->nr_fields || has_gaps(list)))
 		memset(rows, 0, count * list->row_bytes);
 	batch_reader_rows(list->nr_elements ? reader : &columns, list->fields, nr_fields, rows,

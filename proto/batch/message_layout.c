@@ -188,7 +188,8 @@ static const struct message_list placement_lists[] = {
 	{LIST(placement, nr_links, links, link_fields, WIRE_ITEMS_MAX),
 	 .never_zero = &link_fields[2], .empty_is_left_out = true},
 	{LIST(placement, nr_telemetry, telemetry, telemetry_fields, WIRE_ITEMS_MAX),
-	 .nr_older_fields = TELEMETRY_FIELDS_OLDER, .empty_is_left_out = true},
+	 .nr_older_fields = {TELEMETRY_FIELDS_OLDER, TELEMETRY_FIELDS_OLD},
+	 .empty_is_left_out = true},
 };
 
 static const struct message_list pages_lists[] = {

@@ -14,8 +14,8 @@ struct message_list {
 	const char *count_name; /* as in wire.md */
 	const struct event_field *fields;
 	uint32_t nr_fields;
-	uint32_t
-		nr_older_fields; /* not 0: older senders have these alone, and further ones are 0 */
+	/* Not 0, the fewest first: older senders have these alone, and further ones are 0. */
+	uint32_t nr_older_fields[2];
 	size_t row_bytes;
 	uint32_t max;             /* rows */
 	size_t count_at, rows_at; /* offsets in struct message: of a uint32_t, and of a pointer */

@@ -68,4 +68,5 @@ const struct event_field telemetry_fields[TELEMETRY_FIELDS] = {
 	TRAFFIC(TELEMETRY_PCIE_RECEIVED, "pcie_received_known_ns", "pcie_received_bytes"),
 	TRAFFIC(TELEMETRY_NVLINK_SENT, "nvlink_sent_known_ns", "nvlink_sent_bytes"),
 	TRAFFIC(TELEMETRY_NVLINK_RECEIVED, "nvlink_received_known_ns", "nvlink_received_bytes"),
+	TRAFFIC(TELEMETRY_DRAM_BYTES, "dram_bytes_known_ns", "dram_bytes"),
 };

@@ -5,8 +5,9 @@
 
 #include "event_fields.h"
 
-#define TELEMETRY_FIELDS       48u
+#define TELEMETRY_FIELDS       50u
 #define TELEMETRY_FIELDS_OLDER 29u /* agents without GPM send these */
+#define TELEMETRY_FIELDS_OLD   48u /* agents that count no bytes of memory send these */
 
 extern const struct event_field telemetry_fields[TELEMETRY_FIELDS];
 

@@ -48,6 +48,7 @@ static const struct {
 	[REPORT_KIND_STALL] = {"stall", "stall", NULL, 0},
 	[REPORT_KIND_IDLE] = {"Idle", "idle", NULL, 0},
 	[REPORT_KIND_ENERGY] = {"Energy", "energy", DETAILS(energies)},
+	[REPORT_KIND_USE] = {"Use", "use", DETAILS(energies)},
 };
 
 const char *kind_name_leaf(uint32_t kind)

@@ -10,9 +10,9 @@
 
 #include "report_behind.h"
 #include "report_completeness.h"
-#include "report_energy.h"
 #include "report_key.h"
 #include "report_leaves.h"
+#include "report_meters.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
@@ -24,8 +24,8 @@
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
-#include "report/energy/energy_split.h"
 #include "report/frames/step_path.h"
+#include "report/meter/meter_split.h"
 #include "report/profile/profile_ledger.h"
 #include "report/stalls/stall_split.h"
 
@@ -43,7 +43,6 @@ struct report {
 	struct report_loss *losses;
 	struct report_notice *notices;
 	struct report_memory_row *memory;
-	struct report_energy_row *energy;
 	char *title, *verdict;
 };
 
@@ -60,8 +59,8 @@ struct builder {
 	struct report_piece *pieces; /* borrowed */
 	uint32_t nr_pieces;
 	uint64_t unmatched, damaged; /* records; histograms */
-	const struct energy *of_energy;
-	struct report_energy *energy; /* owns; NULL: it is not wanted */
+	const struct metered *metered;
+	struct report_meters *meters; /* owns; NULL: none is wanted */
 };
 
 void report_tree_destroy(struct report_tree *tree)
@@ -79,7 +78,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->losses);
 	free(report->notices);
 	free(report->memory);
-	free(report->energy);
+	free(report->tree.metered);
 	free(report->title);
 	free(report->verdict);
 	free(report);
@@ -129,9 +128,9 @@ static bool is_memory(const struct fold_key *key)
 	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
 }
 
-/* node: the innermost frame of the path. energy: the leaf is a part of it; else NULL. */
+/* node: the innermost frame of the path. part: of meters, which the leaf is; else NULL. */
 static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint32_t node,
-		       const struct energy_part *energy)
+		       const struct meter_part *part)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -147,9 +146,9 @@ static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint
 	leaf.context_id = key->context_id;
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
-	leaf.kind = energy ? REPORT_KIND_ENERGY : key->kind;
-	leaf.mj = energy ? energy->mj : 0;
-	leaf.confidence = energy ? energy->confidence : ENERGY_LOW;
+	leaf.kind = key->kind;
+	if (part)
+		report_meters_fill(builder->meters, part, &leaf);
 	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
@@ -316,34 +315,37 @@ static int add_stalls(struct builder *builder)
 	return stall_split_each(builder->profile, find_launch, take_stall, builder);
 }
 
-/* ---- energy */
+/* ---- meters */
 
-static int take_energy(void *context, const struct energy_part *part)
+static int take_metered(void *context, const struct meter_part *part)
 {
 	struct builder *builder = context;
-	struct report_plane_total *total = &builder->report->tree.plane_totals[REPORT_PLANE_ENERGY];
-	const struct fold_row row = report_energy_leaf(part);
+	struct report_plane_total *total =
+		&builder->report->tree.plane_totals[report_meters_plane(builder->meters)];
+	const struct fold_row row = report_meters_leaf(builder->meters, part);
 	uint32_t node = REPORT_NODE_ROOT;
 	int error = part->row ? report_paths_find(builder->paths, &row.key, &node) : 0;
 
 	add(&total->count, row.count);
-	add(&total->mj, part->mj);
-	report_energy_take(builder->energy, part);
+	for (uint32_t i = 0; i < METERS; i++)
+		add(&total->amounts[i], part->amounts[i]);
+	report_meters_take(builder->meters, part);
 	return error ? error : add_leaf_of(builder, &row, node, part);
 }
 
-static int add_energy(struct builder *builder, const struct energy *energy)
+static int add_meters(struct builder *builder)
 {
-	struct report *report = builder->report;
+	struct report_tree *tree = &builder->report->tree;
+	int error;
 
-	if (!energy || !(report->tree.planes & 1u << REPORT_PLANE_ENERGY))
+	if (!builder->metered || !(tree->planes & REPORT_PLANES_METERED))
 		return 0;
-	int error = report_energy_create(builder->profile, energy, report->names, &builder->energy);
+	error = report_meters_create(builder->profile, builder->metered, builder->report->names,
+				     tree->planes, &builder->meters);
 	if (!error)
-		error = energy_split_each(energy, builder->profile, take_energy, builder);
+		error = meter_split_each(builder->metered, builder->profile, take_metered, builder);
 	if (!error)
-		report->energy = report_energy_rows(builder->energy, &report->tree.nr_energy);
-	report->tree.energy = report->energy;
+		tree->metered = report_meters_gpus(builder->meters, &tree->nr_metered);
 	return error;
 }
 
@@ -360,7 +362,7 @@ static int add_rows(struct builder *builder)
 	if (!error)
 		error = add_stalls(builder);
 	if (!error)
-		error = add_energy(builder, builder->of_energy);
+		error = add_meters(builder);
 	builder->report->leaves = builder->leaves.leaves;
 	builder->report->tree.nr_leaves = builder->leaves.nr_leaves;
 	builder->report->tree.leaves_given_up = builder->leaves.given_up;
@@ -555,7 +557,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	struct builder builder = {.report = report,
 				  .collection = profile->collection,
 				  .profile = profile,
-				  .of_energy = options ? options->energy : NULL,
+				  .metered = options ? options->metered : NULL,
 				  .memory = options ? options->memory : REPORT_MEMORY_NONE,
 				  .pieces = options ? options->pieces : NULL,
 				  .nr_pieces = options ? options->nr_pieces : 0,
@@ -586,7 +588,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
 	report_split_destroy(builder.split);
-	report_energy_destroy(builder.energy);
+	report_meters_destroy(builder.meters);
 	step_paths_destroy(builder.steps);
 	report_leaves_fini(&builder.leaves);
 	if (error) {

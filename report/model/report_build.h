@@ -10,7 +10,7 @@
 #include "report_split.h"
 #include "report_tree.h"
 
-#include "report/energy/energy.h"
+#include "report/meter/metered.h"
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
 
@@ -27,8 +27,8 @@ struct report_options {
 	enum report_nccl nccl;
 	bool steps;                /* leaves name the kinds of an inference server's steps */
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
-	const struct energy
-		*energy; /* of the profile, for its plane; borrowed; NULL: it has none */
+	const struct metered
+		*metered; /* of the profile, for planes of meters; borrowed; NULL: it has none */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;
 	/* From so many leaves on, those that differ in a dimension alone become one: first threads and contexts, then

@@ -28,8 +28,9 @@ enum report_kind {
 	REPORT_KIND_STALL = REPORT_KIND_HOST + HOST_SAMPLE_KERNEL,
 	/* The idle time of a GPU, which belongs to no stream. */
 	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
-	/* Leaves of energy: of GPU work, of none, and what neither explains. */
+	/* Leaves of energy, and of the use of GPUs: of GPU work, of none, and what neither explains. */
 	REPORT_KIND_ENERGY,
+	REPORT_KIND_USE,
 	REPORT_KINDS,
 };
 
@@ -40,9 +41,14 @@ enum report_stall {
 	REPORT_STALL_OTHER = 1u << 2,       /* reasons too many to name */
 };
 
+static inline int report_kind_is_metered(uint32_t kind)
+{
+	return kind == REPORT_KIND_ENERGY || kind == REPORT_KIND_USE;
+}
+
 static inline int report_kind_has_stream(uint32_t kind)
 {
-	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL || kind == REPORT_KIND_ENERGY;
+	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL || report_kind_is_metered(kind);
 }
 
 static inline int report_kind_has_gpu(uint32_t kind)

@@ -8,6 +8,7 @@
 #include "report_kind.h"
 
 #include "base/error_text.h"
+#include "report/meter/meter.h"
 
 static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = REPORT_PLANE_GPU,      [RECORD_GPU_MEMCPY] = REPORT_PLANE_GPU,
@@ -18,6 +19,7 @@ static const enum report_plane of_kind[REPORT_KINDS] = {
 	[REPORT_KIND_CPU] = REPORT_PLANE_CPU,        [REPORT_KIND_OFF_CPU] = REPORT_PLANE_OFF_CPU,
 	[REPORT_KIND_CALL] = REPORT_PLANE_CALLS,     [REPORT_KIND_IDLE] = REPORT_PLANE_IDLE,
 	[REPORT_KIND_STALL] = REPORT_PLANE_STALLS,   [REPORT_KIND_ENERGY] = REPORT_PLANE_ENERGY,
+	[REPORT_KIND_USE] = REPORT_PLANE_USE,
 };
 
 static const struct {
@@ -35,6 +37,7 @@ static const struct {
 	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle", "--cpu-hz 99 --off-cpu 1ms"},
 	[REPORT_PLANE_STALLS] = {"stalls", "stalls in kernels", "--record stalls"},
 	[REPORT_PLANE_ENERGY] = {"energy", "energy of GPUs"},
+	[REPORT_PLANE_USE] = {"use", "use of GPUs"},
 };
 
 enum report_plane report_plane_of(uint32_t kind)
@@ -92,14 +95,16 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 	uint32_t *set = context;
 
 	if (report_planes_parse(value, set) < 0)
+		return error_text_set(
+			error, -EINVAL,
+			"--%s %s: must be all, or of gpu, sync, overhead, um, "
+			"modules, cpu, offcpu, calls, idle, stalls; or energy, or use",
+			name, value);
+	if (*set & REPORT_PLANES_METERED && report_planes_count(*set) > 1)
 		return error_text_set(error, -EINVAL,
-				      "--%s %s: must be all, or of gpu, sync, overhead, um, "
-				      "modules, cpu, offcpu, calls, idle, stalls; or energy",
+				      "--%s %s: energy and use are no time, so each stands by "
+				      "itself",
 				      name, value);
-	if (*set & 1u << REPORT_PLANE_ENERGY && report_planes_count(*set) > 1)
-		return error_text_set(error, -EINVAL,
-				      "--%s %s: energy is no time, so it stands by itself", name,
-				      value);
 	if (!(*set & 1u << REPORT_PLANE_MEMORY))
 		return 0;
 	return error_text_set(error, -EINVAL,
@@ -111,6 +116,12 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 uint32_t report_planes_count(uint32_t set)
 {
 	return (uint32_t)__builtin_popcount(set);
+}
+
+uint32_t report_planes_meters(uint32_t set)
+{
+	return (set & 1u << REPORT_PLANE_ENERGY ? METERS_OF_ENERGY : 0) |
+	       (set & 1u << REPORT_PLANE_USE ? METERS_OF_USE : 0);
 }
 
 bool report_planes_are_sampled(uint32_t set)

@@ -201,19 +201,38 @@ static const char *energy_line(const struct report_tree *tree, char *line, size_
 	uint64_t parts[3] = {0};
 	char all[NUMBER_SIZE], idle[NUMBER_SIZE], work[NUMBER_SIZE], rest[NUMBER_SIZE];
 
-	for (uint32_t i = 0; i < tree->nr_energy; i++) {
-		const struct report_energy_row *row = &tree->energy[i];
+	for (uint32_t i = 0; i < tree->nr_metered; i++) {
+		const struct report_meter *row = &tree->metered[i].meters[METER_ENERGY];
 
-		parts[0] = ledger_add_saturating(parts[0], row->idle_mj);
-		parts[1] = ledger_add_saturating(parts[1], row->work_mj);
-		parts[2] = ledger_add_saturating(parts[2], row->rest_mj);
+		parts[0] = ledger_add_saturating(parts[0], row->idle);
+		parts[1] = ledger_add_saturating(parts[1], row->work);
+		parts[2] = ledger_add_saturating(parts[2], row->rest);
 	}
 	snprintf(line, size,
 		 "%s: %s by the boards' counters; %s without work, %s for work, %s not explained",
 		 report_plane_label(REPORT_PLANE_ENERGY),
-		 report_summary_energy(tree->plane_totals[REPORT_PLANE_ENERGY].mj, all),
+		 report_summary_energy(
+			 tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY], all),
 		 report_summary_energy(parts[0], idle), report_summary_energy(parts[1], work),
 		 report_summary_energy(parts[2], rest));
+	return line;
+}
+
+static const char *use_line(const struct report_tree *tree, char *line, size_t size)
+{
+	const struct report_plane_total *total = &tree->plane_totals[REPORT_PLANE_USE];
+	char text[NUMBER_SIZE];
+
+	snprintf(line, size, "%s:", report_plane_label(REPORT_PLANE_USE));
+	for (uint32_t i = METER_SM; i < METERS; i++) {
+		const uint64_t amount = total->amounts[i];
+
+		text_line_append(line, size, "%s %s %s", i == METER_SM ? "" : ",",
+				 meter_label((enum meter)i),
+				 meter_unit((enum meter)i) == METER_NS
+					 ? report_summary_time(amount, text)
+					 : report_summary_bytes(amount, text));
+	}
 	return line;
 }
 
@@ -228,6 +247,8 @@ static const char *plane_line(const struct report_tree *tree, enum report_plane 
 		return idle_line(tree, line, size);
 	if (plane == REPORT_PLANE_ENERGY)
 		return energy_line(tree, line, size);
+	if (plane == REPORT_PLANE_USE)
+		return use_line(tree, line, size);
 	snprintf(line, size, "%s: %s %s %s", report_plane_label(plane),
 		 report_summary_count(total->count, count),
 		 plane == REPORT_PLANE_STALLS ? "samples of" : "in",
@@ -238,12 +259,22 @@ static const char *plane_line(const struct report_tree *tree, enum report_plane 
 	return line;
 }
 
+bool report_summary_has(const struct report_tree *tree, enum report_plane plane)
+{
+	const struct report_plane_total *total = &tree->plane_totals[plane];
+	bool has = total->count > 0;
+
+	for (uint32_t i = 0; i < METERS; i++)
+		has |= total->amounts[i] > 0;
+	return has;
+}
+
 void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix)
 {
 	char line[REPORT_SUMMARY_SIZE];
 
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
-		if ((tree->plane_totals[plane].count || tree->plane_totals[plane].mj) &&
+		if (report_summary_has(tree, (enum report_plane)plane) &&
 		    plane != REPORT_PLANE_MEMORY)
 			fprintf(out, "%s%s\n", prefix,
 				plane_line(tree, (enum report_plane)plane, line, sizeof(line)));

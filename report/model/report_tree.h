@@ -12,8 +12,8 @@
 #include "report_plane.h"
 
 #include "aggregator/core/duration_bins.h"
-#include "report/energy/energy.h"
-#include "report/energy/energy_confidence.h"
+#include "report/meter/meter_confidence.h"
+#include "report/meter/metered.h"
 #include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
@@ -49,20 +49,22 @@ struct report_leaf {
 	uint32_t kind; /* enum report_kind */
 	bool is_pause; /* of idle time: it is in a pause (idle_fold.h) */
 	uint64_t count, ns, bytes;
-	uint64_t
-		mj; /* energy, of REPORT_KIND_ENERGY alone, and how sure that is: of several parts the least */
-	enum energy_confidence confidence;
+	/* Of metered kinds alone: what meters counted for it (meter.h), those that are known, a set, and how sure each
+	 * is: of several parts the least. */
+	uint64_t amounts[METERS];
+	uint32_t metered;
+	uint8_t confidence[METERS]; /* enum meter_confidence */
 	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
 	bool has_durations;
 	struct duration_bins durations; /* the tree's */
 };
 
-/* Samples of a kernel without a record name no stream, and no context; nor does energy that no work takes. */
+/* Samples of a kernel without a record name no stream, and no context; nor do amounts that no work takes. */
 static inline bool report_leaf_has_stream(const struct report_leaf *leaf)
 {
 	return report_kind_has_stream(leaf->kind) &&
-	       ((leaf->kind != REPORT_KIND_STALL && leaf->kind != REPORT_KIND_ENERGY) ||
+	       ((leaf->kind != REPORT_KIND_STALL && !report_kind_is_metered(leaf->kind)) ||
 		leaf->context_id);
 }
 
@@ -87,7 +89,7 @@ struct report_loss {
 /* Exact sums of all records of a plane, shown or not. */
 struct report_plane_total {
 	uint64_t count, ns, bytes;
-	uint64_t mj; /* of REPORT_PLANE_ENERGY alone, if its leaves are here */
+	uint64_t amounts[METERS]; /* of the plane's meters, if its leaves are here */
 };
 
 /* A line that processes reported: a fault, or a fact worth knowing. */
@@ -113,32 +115,45 @@ struct report_memory_row {
 	uint64_t left_out;      /* events left out; nonzero: the figures are not exact */
 };
 
-/* A kernel, or all work that is none of these kernels. */
-struct report_energy_kernel {
-	uint32_t name; /* index into strings; 0: all other work */
-	uint64_t ns, mj;
-	uint32_t mw;       /* what it adds to the power without work, as fitted; 0: not known */
-	uint32_t error_mw; /* of mw (energy_fit.h); UINT32_MAX: not known */
-	double apart;      /* how much of its time does not follow from other work's, 0 to 1 */
-	enum energy_confidence confidence;
+/* A meter of a class of work (metered.h). */
+struct report_meter_value {
+	uint64_t amount;
+	uint64_t
+		rate; /* what a second of it adds to what there is without work, as fitted; 0: not known */
+	uint64_t error_rate; /* METER_RATE_UNKNOWN: not known */
+	double apart;        /* how much of its time does not follow from other work's, 0 to 1 */
+	enum meter_confidence confidence;
 };
 
-/* The energy of a GPU (report/energy/energy_split.h). */
-struct report_energy_row {
+/* A kernel, a kind of copies, or all work that is none of these. */
+struct report_meter_class {
+	uint32_t name; /* index into strings; 0: all other work */
+	uint64_t ns;
+	struct report_meter_value values[METERS];
+};
+
+/* A meter of a GPU (report/meter/meter_split.h). */
+struct report_meter {
+	uint64_t ns;     /* between readings; 0: the meter is not known */
+	uint64_t amount; /* exact: the sum of the next three */
+	uint64_t idle, work, rest;
+	uint64_t lost_ns;   /* time in which the meter was not known, or began anew */
+	uint32_t idle_kind; /* enum meter_idle */
+	uint64_t idle_rate; /* 0: not known */
+	enum meter_confidence idle_confidence, rest_confidence;
+	uint32_t intervals;           /* with work, by which rates were fitted; 0: they were not */
+	enum meter_unfitted unfitted; /* why they were not */
+	double residual; /* what the fit misses, as a share of these intervals' amount */
+};
+
+/* The meters of a GPU. */
+struct report_metered_gpu {
 	uint32_t host; /* index into strings */
 	int32_t gpu;   /* REPORT_GPU_NONE */
-	uint64_t ns;   /* between readings of the board's counter */
-	uint64_t mj;   /* the counter's difference: the sum of the next three */
-	uint64_t idle_mj, work_mj, rest_mj;
-	uint64_t lost_ns; /* time in which the counter was not known, or began anew */
-	uint32_t idle;    /* enum energy_idle */
-	uint32_t idle_mw; /* 0: not known */
-	enum energy_confidence idle_confidence, rest_confidence;
-	uint32_t intervals;            /* with work, by which power was fitted; 0: it was not */
-	enum energy_unfitted unfitted; /* why it was not */
-	double residual; /* what the fit misses, as a share of these intervals' energy */
-	struct report_energy_kernel kernels[ENERGY_FIT_CLASSES]; /* by energy, the most first */
-	uint32_t nr_kernels;
+	struct report_meter meters[METERS];
+	struct report_meter_class
+		classes[METER_CLASSES]; /* by energy if that is wanted, else by time: most first */
+	uint32_t nr_classes;
 };
 
 /* The completeness of a profile (report_completeness.h). */
@@ -193,8 +208,8 @@ struct report_tree {
 	const char *verdict; /* one line about the state; "": it adds nothing to the losses */
 	const char *title;   /* job or command, for headings */
 	/* by host and GPU; empty: the counter is not known, or the plane is not wanted */
-	const struct report_energy_row *energy;
-	uint32_t nr_energy;
+	struct report_metered_gpu *metered; /* of the meters of planes that are here */
+	uint32_t nr_metered;
 	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };
 

@@ -34,15 +34,16 @@ static int load(struct report_view *view, char **error)
 	return 0;
 }
 
-/* The store's single pieces of work tell what energy was used for, so it is read for its plane alone. */
+/* The store's single pieces of work tell what meters were used for, so they are read for their planes alone. */
 static int build_tree(struct report_view *view)
 {
 	struct report_options options = view->options ? *view->options : (struct report_options){0};
 	int error = 0;
 
-	if (options.planes & 1u << REPORT_PLANE_ENERGY && !view->energy.devices)
-		error = energy_init(&view->energy, view->profile, view->store_path);
-	options.energy = &view->energy;
+	if (options.planes & REPORT_PLANES_METERED && !view->metered.devices)
+		error = metered_init(&view->metered, report_planes_meters(options.planes),
+				     view->profile, view->store_path);
+	options.metered = &view->metered;
 	return error ? error : report_tree_build(view->profile, &options, &view->tree);
 }
 
@@ -185,7 +186,7 @@ void report_view_close(struct report_view *view)
 	report_ranks_destroy(view->ranks);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
-	energy_fini(&view->energy);
+	metered_fini(&view->metered);
 	profile_destroy(view->profile);
 	whole_profile_close(&view->whole);
 	memset(view, 0, sizeof(*view));

@@ -21,10 +21,9 @@ static const struct {
 };
 
 static const char *const traffics[TELEMETRY_TRAFFICS] = {
-	[TELEMETRY_PCIE_SENT] = "pcie_sent",
-	[TELEMETRY_PCIE_RECEIVED] = "pcie_received",
-	[TELEMETRY_NVLINK_SENT] = "nvlink_sent",
-	[TELEMETRY_NVLINK_RECEIVED] = "nvlink_received",
+	[TELEMETRY_PCIE_SENT] = "pcie_sent",     [TELEMETRY_PCIE_RECEIVED] = "pcie_received",
+	[TELEMETRY_NVLINK_SENT] = "nvlink_sent", [TELEMETRY_NVLINK_RECEIVED] = "nvlink_received",
+	[TELEMETRY_DRAM_BYTES] = "dram",
 };
 
 void use_writer_columns(struct text_table *table, bool has_nvlink)

@@ -95,7 +95,7 @@ void plane_sample_energy(struct sample *sample)
 
 	sample->tree.title = "energy";
 	sample->tree.planes = 1u << REPORT_PLANE_ENERGY;
-	sample->tree.plane_totals[REPORT_PLANE_ENERGY].mj = 1000000;
+	sample->tree.plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY] = 1000000;
 	sample->options.weight = FOLDED_ENERGY;
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
 		sample_add_leaf(
@@ -109,5 +109,7 @@ void plane_sample_energy(struct sample *sample)
 				.kind = REPORT_KIND_ENERGY,
 				.count = leaves[i].frame ? 1 : 0,
 				.ns = leaves[i].ns,
-				.mj = leaves[i].mj});
+				.metered = METERS_OF_ENERGY,
+				.amounts = {leaves[i].mj},
+				.confidence = {METER_MEDIUM}});
 }

@@ -6,12 +6,18 @@ import re
 import sys
 
 # Objects may lack these. docs/json.md says when.
+USE = {"sm", "occupancy", "tensor", "dram", "nvlink", "pcie"}
+USE_SUMS = {"sm_ns", "occupancy_ns", "tensor_ns", "dram_bytes", "nvlink_bytes", "pcie_bytes"}
 OPTIONAL = {
-    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy"},
-    "plane": {"energy_mj"},
+    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy",
+                "use"},
+    "plane": {"energy_mj"} | USE_SUMS,
+    "use": USE,
+    "use_kernel": USE,
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},
-    "leaf": {"frame_ranks", "step_kind", "energy_mj", "energy_confidence"},
+    "leaf": {"frame_ranks", "step_kind", "energy_mj", "energy_confidence"} | USE_SUMS |
+            {name + "_confidence" for name in USE},
     "ranks_report": {"far_threads"},
 }
 

@@ -18,7 +18,7 @@ const NEIGHBOURS = [[...GPU_CLASSES, ...HOST_CLASSES, "hit"],
 	...["cpu", "call", "idle", "overhead", "memory"].map((word) => [word, ...HOST_CLASSES, "hit"])];
 
 // Frames that stand for what is not known; docs/stacks.md lists them.
-const notKnown = /^\[(unknown|frames missing|stack |native and Python|subinterpreter|Python code table|not split|gaps|no kernel record|other instructions|GPU[^\]]*_Energy\]|stall\](unknown|not sampled))/;
+const notKnown = /^\[(unknown|frames missing|stack |native and Python|subinterpreter|Python code table|not split|gaps|no kernel record|other instructions|GPU[^\]]*_(Energy|Use)\]|stall\](unknown|not sampled))/;
 const leafPattern = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed|Idle)\]/;
 // A kernel that the writer has not found in a class is another one.
 const leafClasses = { Kernel: "kernel", Memcpy: "copy", Memset: "memset", Graph: "graph", Sync: "wait", Overhead: "overhead", UM: "memory",

@@ -14,6 +14,9 @@ function addChoice(parent, type, name, value, label, title) {
 	return input;
 }
 
+const weightLabel = (weight) => profile.meters.find(([meter]) => meter !== "energy" && meter === weight)?.[1] ??
+	weight[0].toUpperCase() + weight.slice(1);
+
 function makeControls() {
 	const nrValues = (dimension, rows) => new Set(rows.map((row) => row[dimension])).size;
 	// Records of the host have no stream, so that alone divides nothing.
@@ -21,7 +24,7 @@ function makeControls() {
 		profile.planes.some(([name]) => nrValues(dimension, profile.rows.filter((row) => row.plane === name)) > 1);
 
 	for (const weight of profile.weights.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
-		addChoice("weight", "radio", "weight", weight, weight[0].toUpperCase() + weight.slice(1))
+		addChoice("weight", "radio", "weight", weight, weightLabel(weight))
 			.addEventListener("change", () => {
 				choice.weight = weight;
 				relayOut();

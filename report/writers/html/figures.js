@@ -15,8 +15,9 @@ function inUnits(value, step, units) {
 const timeText = (ns) => inUnits(ns, 1000, ["ns", "µs", "ms", "s"]).replace(/^\d{4,}/, grouped);
 const bytesText = (bytes) => inUnits(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 const energyText = (mj) => inUnits(mj, 1000, ["mJ", "J", "kJ", "MJ", "GJ"]);
-const weightText = (weight, value) => weight === "time" ? timeText(value) : weight === "bytes" ? bytesText(value) :
-	weight === "energy" ? energyText(value) : grouped(value);
+const UNIT_TEXTS = { ns: timeText, B: bytesText, mJ: energyText };
+const unitOf = (weight) => profile.unitOf[weight] ?? { time: "ns", bytes: "B" }[weight];
+const weightText = (weight, value) => (UNIT_TEXTS[unitOf(weight)] ?? grouped)(value);
 
 // Never says 100 % of less than all, nor 0 % of something.
 function percentText(part, whole) {

@@ -26,7 +26,7 @@ function* prepare(merge, isSketch) {
 	const id = choice.sandwich ? sandwichId(whole) : -1;
 	const shown = id < 0 ? whole : yield* sandwichFrames(whole, id);
 
-	for (const weight of isSketch ? [choice.weight] : profile.weights) {
+	for (const weight of isSketch ? [choice.weight] : Object.keys(profile.values)) {
 		sumsOf(shown, weight);
 		yield;
 	}

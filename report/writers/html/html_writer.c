@@ -142,12 +142,22 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 	column_writer_end(writer);
 }
 
-static bool has_energy(const struct report_tree *tree)
+/* Writes a meter of all leaves, then the part of it that is of medium confidence, and of low. */
+static void put_meter(struct column_writer *writer, const struct report_tree *tree, uint32_t meter)
 {
-	return tree->planes & 1u << REPORT_PLANE_ENERGY;
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		column_writer_put(writer, tree->leaves[i].amounts[meter]);
+	column_writer_end(writer);
+	for (int confidence = METER_MEDIUM; confidence >= METER_LOW; confidence--) {
+		for (uint32_t i = 0; i < tree->nr_leaves; i++)
+			column_writer_put(writer, tree->leaves[i].confidence[meter] == confidence
+							  ? tree->leaves[i].amounts[meter]
+							  : 0);
+		column_writer_end(writer);
+	}
 }
 
-/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes, energy if any. */
+/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes, meters if any. */
 static void put_leaves(struct column_writer *writer, const struct report_tree *tree,
 		       const struct dimension_table *table)
 {
@@ -173,9 +183,9 @@ static void put_leaves(struct column_writer *writer, const struct report_tree *t
 	for (uint32_t i = 0; i < nr; i++)
 		column_writer_put(writer, leaves[i].bytes);
 	column_writer_end(writer);
-	for (uint32_t i = 0; i < nr && has_energy(tree); i++)
-		column_writer_put(writer, leaves[i].mj);
-	column_writer_end(writer);
+	for (uint32_t i = 0; i < METERS; i++)
+		if (report_planes_meters(tree->planes) & 1u << i)
+			put_meter(writer, tree, i);
 }
 
 /* Writes count, ns and bytes of a difference's other side. */
@@ -283,7 +293,8 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		tree->launches, tree->launches_failed, tree->lost);
 }
 
-/* Writes name, label, count, ns and energy of all planes, in the order of their numbers. */
+/* Writes name, label, count, ns and energy of all planes, in the order of their numbers. Of use that is its first
+ * meter. */
 static void write_planes(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"planes\":[", out);
@@ -292,18 +303,40 @@ static void write_planes(FILE *out, const struct report_tree *tree)
 			plane ? "," : "", report_plane_name((enum report_plane)plane),
 			report_plane_label((enum report_plane)plane),
 			tree->plane_totals[plane].count, tree->plane_totals[plane].ns,
-			tree->plane_totals[plane].mj);
+			tree->plane_totals[plane]
+				.amounts[plane == REPORT_PLANE_USE ? METER_SM : METER_ENERGY]);
+	putc(']', out);
+}
+
+/* Writes name, label and unit of the meters whose plane is here. */
+static void write_meters(FILE *out, const struct report_tree *tree)
+{
+	static const char *const units[] = {
+		[METER_MJ] = "mJ", [METER_NS] = "ns", [METER_BYTES] = "B"};
+	const char *separator = "";
+
+	fputs(",\n\"meters\":[", out);
+	for (uint32_t i = 0; i < METERS; i++) {
+		if (!(report_planes_meters(tree->planes) & 1u << i))
+			continue;
+		fprintf(out, "%s[\"%s\",\"%s\",\"%s\"]", separator, meter_name((enum meter)i),
+			meter_label((enum meter)i), units[meter_unit((enum meter)i)]);
+		separator = ",";
+	}
 	putc(']', out);
 }
 
 static void write_options(FILE *out, const struct html_options *options)
 {
-	static const char *const weights[] = {"time", "count", "bytes", "energy"};
+	static const char *const weights[] = {"time", "count", "bytes"};
 	bool first = true;
 
 	fputs(",\"subtitle\":", out);
 	html_text_json(out, options->subtitle);
-	fprintf(out, ",\"weight\":\"%s\",\"split\":[", weights[options->weight]);
+	fprintf(out, ",\"weight\":\"%s\",\"split\":[",
+		options->weight < FOLDED_METER
+			? weights[options->weight]
+			: meter_name((enum meter)(options->weight - FOLDED_METER)));
 	for (unsigned int i = 0; i < REPORT_DIMENSIONS; i++) {
 		if (!(options->split & 1u << i))
 			continue;
@@ -439,9 +472,9 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 			html_text_json(out, options->step);
 		}
 	}
-	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s,\"hasEnergy\":%s",
-		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false",
-		has_energy(tree) ? "true" : "false");
+	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s",
+		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");
+	write_meters(out, tree);
 	write_callers(out, callers);
 	write_tables(out, tree, options);
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
@@ -503,8 +536,9 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 
 	if (!options)
 		options = &defaults;
-	if (!tree_is_valid(tree) || (unsigned int)options->weight > FOLDED_ENERGY ||
-	    (options->weight == FOLDED_ENERGY && !has_energy(tree)))
+	if (!tree_is_valid(tree) || (unsigned int)options->weight >= FOLDED_WEIGHTS ||
+	    (options->weight >= FOLDED_METER &&
+	     !(report_planes_meters(tree->planes) & 1u << (options->weight - FOLDED_METER))))
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;

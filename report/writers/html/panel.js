@@ -13,8 +13,8 @@ function figuresOf(frame) {
 	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
 	const own = sumOf(frame), figures = [], all = exact(sumsOf(tree, choice.weight), 0);
 
-	if (profile.hasEnergy)
-		figures.push(["energy", energyText(sumOf(frame, "energy")), `${grouped(sumOf(frame, "energy"))} mJ`]);
+	for (const [meter, label, unit] of profile.meters)
+		figures.push(...meterFigures(frame, meter, label, unit, time));
 	figures.push(["time", time < 1000n ? `${time} ns` : timeText(time), `${grouped(time)} ns`]);
 	figures.push(["of all", percentText(own, all)]);
 	if (frame !== 0)
@@ -32,6 +32,20 @@ function figuresOf(frame) {
 	}
 	if (bytes > 0n)
 		figures.push(["bytes", bytes < 1024n ? `${bytes} B` : bytesText(bytes), `${grouped(bytes)} B`]);
+	return figures;
+}
+
+// A meter's amount, its mean in the frame's time, and how sure it is.
+function meterFigures(frame, meter, label, unit, time) {
+	const amount = sumOf(frame, meter), [medium, low] = UNSURE.map((part) => sumOf(frame, meter + part));
+	const mean = unit === "mJ" || time === 0n ? "" : unit === "ns" ? percentText(amount, time) :
+		`${(Number(amount) / Number(time)).toFixed(1)} GB/s`;
+	const sure = [["high", amount - medium - low], ["medium", medium], ["low", low]].filter(([, part]) => part > 0n);
+	const figures = [[label, `${weightText(meter, amount)}${mean && `, ${mean}`}`, `${grouped(amount)} ${unit}`]];
+
+	if (sure.length)
+		figures.push([`${label}: confidence`, sure.length === 1 ? sure[0][0] :
+			sure.map(([word, part]) => `${word} ${percentText(part, amount)}`).join(", ")]);
 	return figures;
 }
 
@@ -202,7 +216,7 @@ function showLeaves(frame) {
 	const { ids, sums } = leafSums(frame, "name", true), all = ids.map((id, i) => [id, sums[i]]).filter(([, value]) => value > 0);
 	const most = all.sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
 	$("leaves").hidden = all.length < 2;
-	const heading = choice.weight === "energy" ? "Most energy in" : "Most time in";
+	const heading = profile.unitOf[choice.weight] ? `Most ${profile.meters.find(([meter]) => meter === choice.weight)[1]} in` : "Most time in";
 	$("leaves").replaceChildren(element("h3", all.length > most.length ? `${heading}, of ${grouped(all.length)}` : heading),
 		...most.map(([id, value]) => frameButton(labelsOfId(profile, id)[0], visibleText(profile.names[id]),
 			percentText(BigInt(Math.round(value)), sumOf(frame)), () => openSandwich(id))));

@@ -1,6 +1,7 @@
 // The profile as the writer left it in the page: columns decoded, names and their kinds.
 
-const WEIGHTS = ["time", "count", "bytes"]; // and energy, in a page of its plane
+const UNSURE = [" medium", " low"];
+const WEIGHTS = ["time", "count", "bytes"]; // and meters, in a page of their plane
 const DIMENSIONS = ["plane", "job", "step-kind", "host", "rank", "gpu", "context", "stream", "thread"];
 
 // Of what host threads did; their GPU is -2.
@@ -133,11 +134,12 @@ function decodeProfile(profile) {
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
 	profile.values = { time, count, bytes };
 	profile.hasBytes = bytes.lo.some((low) => low > 0) || bytes.hi.some((high) => high > 0);
-	profile.weights = WEIGHTS;
-	if (profile.hasEnergy) {
-		profile.values.energy = reader.wide(leaves);
-		profile.weights = ["energy", ...WEIGHTS];
-	}
+	// Parts of a meter that are not sure are values of their own, which no choice shows.
+	for (const [meter] of profile.meters)
+		for (const part of ["", ...UNSURE])
+			profile.values[meter + part] = reader.wide(leaves);
+	profile.weights = [...profile.meters.map(([meter]) => meter), ...WEIGHTS];
+	profile.unitOf = Object.fromEntries(profile.meters.map(([meter, , unit]) => [meter, unit]));
 	if (profile.diff) {
 		const [count, time, bytes] = [reader.wide(leaves), reader.wide(leaves), reader.wide(leaves)];
 

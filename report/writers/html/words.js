@@ -52,6 +52,7 @@ function showTotals() {
 				`${grouped(ns)} ns${pauses && `, ${pauses}`}; no GPU time`] :
 			plane === "stalls" ? [label, `${grouped(count)} samples of ${timeText(ns)}`, `${grouped(ns)} ns: the kernels' GPU time again`] :
 			plane === "energy" ? [label, energyText(mj), `${grouped(mj)} mJ by the boards' counters`] :
+			plane === "use" ? [label, `SM active ${timeText(mj)}`, `${grouped(mj)} ns in which multiprocessors had work, mean of all`] :
 				[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
 		["processes", grouped(profile.processes), ""]];
 

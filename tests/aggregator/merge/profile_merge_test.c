@@ -180,7 +180,7 @@ static void of_two_links_of_a_gpu_the_faster_one_counts(void **state)
 #define TELEMETRY(begin, last, readings, energy)                                                   \
 	"INSERT INTO device_telemetry VALUES (1, " begin ", 0, " last ", " readings                \
 	", 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 1, " energy ", 1, 1, 1, 1"        \
-	", 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"
+	", 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)"
 
 static uint64_t merged_energy(const char *one, const char *two, uint32_t rows)
 {

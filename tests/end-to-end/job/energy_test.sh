@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Energy of GPUs by the stacks whose work took it. A fake NVML tells what a fake CUDA's kernels take: all parts sum to the counter's difference, in one
+# Energy and use of GPUs by the stacks whose work took it. A fake NVML tells what a fake CUDA's kernels take: all parts sum to the counter's difference, in one
 # place, merged, and folded on nodes, and each kernel has its own power.
 . "$(dirname "$0")/../support/harness.sh"
 fake_power=$BUILD/tests/fake_power
@@ -36,10 +36,29 @@ print(row["idle"], near(row["idle_mw"], 70000), near(power["hot"], 300000), near
 		"measured True True True True none True"
 }
 
+# uses NAME: the use of tensor cores and of memory by each kernel, of 1 kW that its power is, and by nothing; all parts sum to what GPM counted
+uses() {
+	valid_report "$scratch/$1" --planes use
+	same "$1: use of kernels" "$(python3 -c 'import json, sys
+profile = json.load(open(sys.argv[1]))
+row, = profile["use"]
+kernels = {kernel["kernel"]: kernel for kernel in row["kernels"]}
+peak = 2619e6 * 2 * 5120 / 8
+def near(value, truth): return abs(value - truth) < 0.2 * truth
+print([near(kernels[name]["tensor"]["added_per_second"] / 1e9, use) and near(kernels[name]["dram"]["added_per_second"] / peak, use)
+           for name, use in (("hot", 0.3), ("cold", 0.1))],
+    row["tensor"]["idle_kind"], row["tensor"]["idle_per_second"] < 0.01e9, row["tensor"]["error"] < 0.1,
+    [meter for meter, member in (("sm", "sm_ns"), ("occupancy", "occupancy_ns"), ("tensor", "tensor_ns"), ("dram", "dram_bytes"), ("nvlink", "nvlink_bytes"),
+                                 ("pcie", "pcie_bytes"))
+        if not row[meter]["idle"] + row[meter]["work"] + row[meter]["rest"] == row[meter]["amount"] == sum(leaf[member] for leaf in profile["leaves"])])' \
+		"$scratch/valid.json")" "[True, True] measured True True []"
+}
+
 # ---- one GPU, two kernels, and a pause that shows what the GPU takes without work
 run one "$fake_power" hot:6 idle:10 cold:6 hot:6
 exact one
 powers one
+uses one
 "$flamegrid" report "$scratch/one" --planes energy -f folded 2>/dev/null >"$scratch/folded"
 contains "one: what the GPU takes without work" "$scratch/folded" "[GPU0_Idle] "
 contains "one: a kernel under its stack" "$scratch/folded" ";cudaLaunchKernel;[GPU0_Kernel]hot "
@@ -71,6 +90,12 @@ nodes, leaves = page["nodes"], page["leaves"]
 for length in (nodes, nodes, 9 * page["dimensions"], *[leaves] * 6):
     column(length)
 print(page["weight"], sum(column(leaves)), [plane[4] for plane in page["planes"] if plane[0] == "energy"][0])')" "energy $(counted one) $(counted one)"
+"$flamegrid" report "$scratch/one" --planes use --weight dram 2>/dev/null >"$scratch/folded"
+contains "one: memory of a kernel under its stack" "$scratch/folded" ";cudaLaunchKernel;[GPU0_Kernel]hot"
+same "one: bytes of memory" "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$scratch/folded")" "$(sql "$scratch/one" 'select sum(dram_bytes) from device_telemetry')"
+"$flamegrid" report "$scratch/one" --weight dram 2>"$scratch/usage"
+same "weight of another plane: status" $? 2
+contains "weight of another plane: is refused" "$scratch/usage" "--weight energy is for --planes energy"
 same "one: other planes have none" "$("$flamegrid" report "$scratch/one" --planes all -f csv 2>/dev/null | grep -c energy)" 0
 
 # ---- from the timeline, which has each piece of work
@@ -79,6 +104,7 @@ run timeline "$fake_power" hot:6 idle:10 cold:6 hot:6
 options=()
 exact timeline
 powers timeline
+uses timeline
 
 # ---- two processes share a GPU and its counter
 run two sh -c "'$fake_power' hot:4 idle:4 & '$fake_power' cold:6 & wait"
@@ -114,10 +140,10 @@ check "refused: the rest is there" [ "$("$flamegrid" report "$scratch/refused" -
 # ---- what has no energy says so
 "$flamegrid" report "$scratch/one" --planes energy -f pprof -o "$scratch/page" 2>"$scratch/usage"
 same "pprof: status" $? 2
-contains "pprof: is refused" "$scratch/usage" "--planes energy is folded, html, a table, json or csv"
+contains "pprof: is refused" "$scratch/usage" "--planes energy and use are folded, html, a table, json or csv"
 "$flamegrid" report "$scratch/one" --planes energy,gpu 2>"$scratch/usage"
 same "with others: status" $? 2
-contains "with others: is refused" "$scratch/usage" "energy is no time, so it stands by itself"
+contains "with others: is refused" "$scratch/usage" "energy and use are no time, so each stands by itself"
 "$flamegrid" diff "$scratch/one" "$scratch/two" --planes energy 2>"$scratch/usage"
 same "diff: status" $? 2
-contains "diff: is refused" "$scratch/usage" "--planes energy: a difference is of time"
+contains "diff: is refused" "$scratch/usage" "--planes energy, use: their parts are fitted anew in each profile"

@@ -71,6 +71,9 @@ exact() {
 	same "$1: bytes by direction" "$(sql "$scratch/$1" 'select sum(pcie_sent_bytes - observed_ns / 1000 * 16384),
 		sum(pcie_received_bytes - observed_ns / 1000 * 32768), sum(nvlink_sent_bytes - observed_ns / 1000 * 65536),
 		sum(nvlink_received_bytes - observed_ns / 1000 * 81920) from device_telemetry' | tr '\t' ' ')" "0 0 0 0"
+	same "$1: bytes of memory, by its peak" "$(sql "$scratch/$1" 'select sum(dram_bytes_known_ns - dram_known_ns),
+		sum(dram_bytes - observed_ns / 1000 * iif(device_index = 0, 1340928, 2514240))
+		from device_telemetry join devices on id = device' | tr '\t' ' ')" "0 0"
 }
 
 # ---- one place: the first GPU is at its power limit, the second one is too hot each second time

@@ -21,6 +21,30 @@ sys.exit(not held)
 PY
 }
 
+# mix_check JSON TRUTH TOTAL: each kernel of `use mix` by what is known of it; TOTAL: the sum of all folded lines of memory.
+mix_check() {
+	python3 - "$1" "$2" "$3" <<'PY' || failed=1
+import json, sys
+row, = json.load(open(sys.argv[1]))['use']
+words = sys.argv[2].split()
+moved, half, quarter = (float(words[i]) for i in (1, 3, 5))
+kernels = {kernel['kernel'].split('(')[0]: kernel for kernel in row['kernels']}
+def mean(kernel, meter): return kernels[kernel][meter]['amount'] / kernels[kernel]['ns']
+copied = kernels['copy']['dram']['amount']
+checks = [('bytes of memory of copy', copied, moved * 0.98, moved * 1.02), ('SM active of spin', mean('spin', 'sm'), half - 0.05, half + 0.05),
+          ('occupancy of spin', mean('spin', 'occupancy'), quarter - 0.05, quarter + 0.05),
+          ('SM active of wait_on_all', mean('wait_on_all', 'sm'), 0.95, 1.01), ('occupancy of wait_on_all', mean('wait_on_all', 'occupancy'), 0.2, 0.3),
+          ('tensor cores of multiply', mean('multiply', 'tensor'), 0.88, 1.01), ('tensor cores of copy', mean('copy', 'tensor'), 0, 0.03),
+          ('bytes in folded lines, of those counted', int(sys.argv[3]), row['dram']['amount'], row['dram']['amount'])]
+held = True
+for name, value, least, most in checks:
+    good = least <= value <= most
+    print('%s %s: %.4g, expected %.4g to %.4g' % ('ok     ' if good else 'NOT OK ', name, value, least, most))
+    held &= good
+sys.exit(not held)
+PY
+}
+
 use() {
 	local mode
 
@@ -39,4 +63,10 @@ use() {
 		"$flamegrid" report "$scratch/use_$mode" -f table 2>/dev/null | grep -A 1 'SM active'
 		use_check "$out/use_$mode.json" "$(tail -n 1 "$out/use_$mode.stdout")"
 	done
+	CUDA_VISIBLE_DEVICES=0 "$flamegrid" run --timeline all -o "$scratch/use_mix" -- "$scratch/programs/use" mix 60 >"$out/use_mix.stdout" 2>"$out/use_mix.stderr"
+	same "use: mix: exit status" $? 0
+	"$flamegrid" report "$scratch/use_mix" --planes use -f table 2>&1 | tee "$out/use_mix.table" | head -n 20
+	"$flamegrid" report "$scratch/use_mix" --planes use -f json >"$out/use_mix.json" 2>/dev/null
+	mix_check "$out/use_mix.json" "$(tail -n 1 "$out/use_mix.stdout")" \
+		"$("$flamegrid" report "$scratch/use_mix" --planes use --weight dram -f folded 2>/dev/null | awk '{ s += $NF } END { printf "%.0f", s }')"
 }

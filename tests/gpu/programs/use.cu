@@ -1,13 +1,15 @@
 /* Work whose use of the GPU is known, for what GPM says of it.
- * Usage: use stream|half SECONDS
+ * Usage: use stream|half|mix SECONDS
  * stream: copies of 1 GiB within the GPU by a kernel. half: a block of 1,024 threads on each second multiprocessor, which waits.
+ * mix: each second both, a quarter of the threads on all multiprocessors, tensor cores, and nothing, for parts of it that are never alike.
  * The last line is what it must be, from 0 to 1: "sm X occupancy Y" of half, "dram Z" of stream, by the bytes that it copied and the
- * peak of the memory. */
+ * peak of the memory; "bytes N" of mix, which its copies moved. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 #define BYTES   (1ull << 30)
 #define BATCH   20
@@ -26,6 +28,33 @@ __device__ unsigned long long now_ns()
 
 	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
 	return ns;
+}
+
+__global__ void multiply(float *result)
+{
+	using namespace nvcuda::wmma;
+	fragment<matrix_a, 16, 16, 16, half, row_major> a;
+	fragment<matrix_b, 16, 16, 16, half, col_major> b;
+	fragment<accumulator, 16, 16, 16, float> sums[4];
+
+	fill_fragment(a, __float2half(0.5f));
+	fill_fragment(b, __float2half(0.25f));
+	for (auto &sum : sums)
+		fill_fragment(sum, 0.0f);
+	for (int i = 0; i < 25000; i++)
+		for (auto &sum : sums)
+			mma_sync(sum, a, b, sum);
+	/* never so, but the compiler does not know */
+	if (sums[0].x[0] + sums[1].x[0] + sums[2].x[0] + sums[3].x[0] < 0)
+		*result = 1;
+}
+
+__global__ void wait_on_all()
+{
+	const unsigned long long end_ns = now_ns() + SPIN_NS;
+
+	while (now_ns() < end_ns)
+		;
 }
 
 __global__ void spin()
@@ -60,13 +89,42 @@ static int attribute(cudaDeviceAttr which)
 	return value;
 }
 
+/* Runs each kind of work for a part of each second, by a generator that always gives the same parts. */
+static void mix(int sms, int threads, float4 *to, const float4 *from, double end)
+{
+	unsigned long long state = 1, copies = 0;
+	float *result;
+
+	check(cudaMalloc(&result, sizeof(*result)), "memory");
+	while (seconds() < end) {
+		for (int kind = 0; kind < 5; kind++) {
+			state = state * 6364136223846793005ull + 1442695040888963407ull;
+			const double until = seconds() + (state >> 40) / (double)(1 << 24) * 0.4;
+			while (seconds() < until) {
+				if (kind == 0) {
+					copy<<<sms * 4, 512>>>(to, from, BYTES / sizeof(*to));
+					copies++;
+				} else if (kind == 1) {
+					spin<<<sms / 2, THREADS>>>();
+				} else if (kind == 2) {
+					wait_on_all<<<sms, threads / 4>>>();
+				} else if (kind == 3) {
+					multiply<<<sms * 4, 256>>>(result);
+				}
+				check(cudaDeviceSynchronize(), "wait");
+			}
+		}
+	}
+	printf("bytes %.0f half %.4f of %.4f\n", copies * 2.0 * BYTES, (double)(sms / 2) / sms, (double)(sms / 2) / sms * THREADS / threads);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 3 || (strcmp(argv[1], "stream") != 0 && strcmp(argv[1], "half") != 0)) {
-		fprintf(stderr, "usage: use stream|half SECONDS\n");
+	if (argc != 3 || (strcmp(argv[1], "stream") != 0 && strcmp(argv[1], "half") != 0 && strcmp(argv[1], "mix") != 0)) {
+		fprintf(stderr, "usage: use stream|half|mix SECONDS\n");
 		return 2;
 	}
-	const bool streams = strcmp(argv[1], "stream") == 0;
+	const bool mixes = strcmp(argv[1], "mix") == 0, streams = mixes || strcmp(argv[1], "stream") == 0;
 	const int sms = attribute(cudaDevAttrMultiProcessorCount), threads = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
 	float4 *to = nullptr, *from = nullptr;
 	double bytes = 0;
@@ -78,6 +136,10 @@ int main(int argc, char **argv)
 		check(cudaDeviceSynchronize(), "wait");
 	}
 	const double begin = seconds(), end = begin + atof(argv[2]);
+	if (mixes) {
+		mix(sms, threads, to, from, end);
+		return 0;
+	}
 	while (seconds() < end) {
 		for (int i = 0; i < BATCH; i++) {
 			if (streams)

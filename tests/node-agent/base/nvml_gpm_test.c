@@ -85,6 +85,26 @@ static void two_samples_have_a_difference(void **state)
 		assert_int_equal(reading.bytes_per_second[TELEMETRY_PCIE_RECEIVED], 31250 * MIB);
 		assert_int_equal(reading.bytes_per_second[TELEMETRY_NVLINK_SENT], 62500 * MIB);
 		assert_int_equal(reading.bytes_per_second[TELEMETRY_NVLINK_RECEIVED], 78125 * MIB);
+		/* 40 % of 2,619 MHz by two transfers of 5,120 bits */
+		assert_int_equal(reading.bytes_per_second[TELEMETRY_DRAM_BYTES], 1340928000000ull);
+	}
+}
+
+static void without_its_peak_the_memorys_bytes_are_not_known(void **state)
+{
+	static const char *const functions[] = {"nvmlDeviceGetMaxClockInfo",
+						"nvmlDeviceGetMemoryBusWidth"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		missing = functions[i];
+		assert_int_equal(create(), TELEMETRY_ANSWERS);
+		nvml_gpm_read(gpm, &reading);
+		nvml_gpm_read(gpm, &reading);
+		assert_int_equal(reading.known_uses, ALL_USES);
+		assert_int_equal(reading.known_traffics,
+				 ALL_TRAFFICS & ~(1u << TELEMETRY_DRAM_BYTES));
+		assert_int_equal(reading.refusal, TELEMETRY_ANSWERS);
 	}
 }
 
@@ -129,7 +149,8 @@ static void a_gpu_without_nvlink_tells_the_rest(void **state)
 	assert_int_equal(reading.refusal, TELEMETRY_NOT_SUPPORTED);
 	assert_int_equal(reading.known_uses, ALL_USES);
 	assert_int_equal(reading.known_traffics,
-			 1u << TELEMETRY_PCIE_SENT | 1u << TELEMETRY_PCIE_RECEIVED);
+			 1u << TELEMETRY_PCIE_SENT | 1u << TELEMETRY_PCIE_RECEIVED |
+				 1u << TELEMETRY_DRAM_BYTES);
 	assert_int_equal(reading.bytes_per_second[TELEMETRY_NVLINK_SENT], 0);
 }
 
@@ -167,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(two_samples_have_a_difference),
+		TEST(without_its_peak_the_memorys_bytes_are_not_known),
 		TEST(a_gpu_without_gpm_says_so),
 		TEST(a_sample_that_is_refused_tells_why),
 		TEST(a_gpu_without_nvlink_tells_the_rest),

@@ -357,11 +357,13 @@ static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)
 	static const char newer[] = "\x9a" NOT_PLACED "\x01\x93\x03\x02\x07";
 	static const char newest[] =
 		"\x9d" NOT_PLACED "\x01\x93\x03\x02\x07\x00\xdc\x00\x1d" ZEROS_29 "\x00";
-	/* A row of an agent without GPM, with 7 as its last column, and one of an agent with it. */
+	/* A row of an agent without GPM, with 7 as its last column, one with it, and one that counts memory. */
 	static const char short_row[] =
 		"\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x1d" ZEROS_28 "\x07";
-	static const char whole_row[] =
+	static const char middle_row[] =
 		"\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x30" ZEROS_28 "\x07" ZEROS_18 "\x09";
+	static const char whole_row[] = "\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x32" ZEROS_28
+					"\x07" ZEROS_18 "\x09\x08\x05";
 
 	assert_int_equal(codec_fixture_decode(codec, older, sizeof(older) - 1, &message), 0);
 	assert_int_equal(message.placement.nr_links, 0);
@@ -373,11 +375,20 @@ static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)
 	const struct device_telemetry *row = message.placement.telemetry;
 	assert_int_equal(row->ecc_uncorrected, 7);
 	assert_int_equal(row->traffic_bytes[TELEMETRY_NVLINK_RECEIVED], 9);
+	assert_int_equal(row->traffic_bytes[TELEMETRY_DRAM_BYTES], 5);
+	assert_int_equal(codec_fixture_decode(codec, middle_row, sizeof(middle_row) - 1, &message),
+			 0);
+	row = message.placement.telemetry;
+	assert_int_equal(row->traffic_bytes[TELEMETRY_NVLINK_RECEIVED], 9);
+	assert_int_equal(row->traffic_bytes[TELEMETRY_DRAM_BYTES], 0);
 	assert_int_equal(codec_fixture_decode(codec, short_row, sizeof(short_row) - 1, &message),
 			 0);
 	row = message.placement.telemetry;
 	assert_int_equal(row->ecc_uncorrected, 7);
 	assert_int_equal(row->traffic_bytes[TELEMETRY_NVLINK_RECEIVED], 0);
+	DECODE_FAILS(codec,
+		     "\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x31" ZEROS_29 ZEROS_18 "\x00\x00",
+		     -EBADMSG, "PLACEMENT: telemetry's dram_bytes is missing");
 	DECODE_FAILS(codec, "\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x2f" ZEROS_29 ZEROS_18,
 		     -EBADMSG, "PLACEMENT: telemetry's nvlink_received_bytes is missing");
 	assert_int_equal(codec_fixture_decode(codec, newer, sizeof(newer) - 1, &message), 0);

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "report/meter/meter.h"
+
 #include "proto/record.h"
 #include "report/model/kind_name.h"
 #include "report/model/report_busy.h"
@@ -54,10 +56,15 @@ static void an_option_that_names_memory_or_no_plane_is_refused(void **state)
 	free(error);
 	error = NULL;
 	assert_int_equal(report_planes_take(&planes, "planes", "energy,gpu", &error), -EINVAL);
-	assert_non_null(strstr(error, "--planes energy,gpu: energy is no time"));
+	assert_non_null(strstr(error, "--planes energy,gpu: energy and use are no time"));
 	free(error);
 	assert_int_equal(report_planes_take(&planes, "planes", "energy", &error), 0);
 	assert_int_equal(planes, 1u << REPORT_PLANE_ENERGY);
+	assert_int_equal(report_planes_take(&planes, "planes", "use", &error), 0);
+	assert_int_equal(planes, 1u << REPORT_PLANE_USE);
+	assert_int_equal(report_planes_meters(planes), METERS_OF_USE);
+	assert_int_equal(report_planes_meters(1u << REPORT_PLANE_ENERGY | 1u), METERS_OF_ENERGY);
+	assert_int_equal(report_planes_meters(REPORT_PLANES_ALL), 0);
 }
 
 static void every_plane_is_called_by_its_name(void **state)

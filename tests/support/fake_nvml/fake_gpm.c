@@ -1,8 +1,11 @@
-/* GPM of the fake libnvidia-ml: each GPU always has the use and the traffic that its fields say. */
+/* GPM of the fake libnvidia-ml: each GPU always has the use and the traffic that its fields say, or, with
+ * FAKE_CUDA_POWER, the use of its operations. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "fake_nvml.h"
+
+#define MW_FULL 1000000.0
 
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, VERSION_MISMATCH = 25 };
 
@@ -13,6 +16,8 @@ struct gpm_support {
 struct gpm_sample {
 	struct nvml_device *device; /* NULL: nothing was taken */
 	uint32_t number;            /* of the device's samples */
+	unsigned long long at_ns;   /* CLOCK_REALTIME */
+	double mw_ns;               /* of operations by then */
 };
 
 struct gpm_metric {
@@ -69,6 +74,8 @@ int nvmlGpmSampleGet(struct nvml_device *device, struct gpm_sample *sample)
 	if (!gpu)
 		return INVALID_ARGUMENT;
 	sample->device = device;
+	sample->at_ns = fake_nvml_now_ns();
+	sample->mw_ns = fake_nvml_work(device, sample->at_ns);
 	return (int)gpu->gpm;
 }
 
@@ -113,6 +120,15 @@ static int value_of(const struct fake_nvml_gpu *gpu, unsigned int id, double *va
 	return SUCCESS;
 }
 
+/* Of tensor cores and memory, in percent of MW_FULL. */
+static int use_of_work(const struct gpm_metrics *metrics, double *value)
+{
+	const double ns = (double)(metrics->now->at_ns - metrics->before->at_ns);
+
+	*value = ns > 0 ? 100 * (metrics->now->mw_ns - metrics->before->mw_ns) / ns / MW_FULL : 0;
+	return SUCCESS;
+}
+
 /* Only a sample and the one just before it are compared, so that nothing between two readings is missed. */
 int nvmlGpmMetricsGet(struct gpm_metrics *metrics)
 {
@@ -123,7 +139,12 @@ int nvmlGpmMetricsGet(struct gpm_metrics *metrics)
 	    metrics->now->number != metrics->before->number + 1)
 		return INVALID_ARGUMENT;
 	for (unsigned int i = 0; i < metrics->count; i++)
-		metrics->list[i].result = value_of(fake_nvml_gpu(metrics->now->device, NULL),
-						   metrics->list[i].id, &metrics->list[i].value);
+		if (getenv("FAKE_CUDA_POWER") &&
+		    (metrics->list[i].id == 5 || metrics->list[i].id == 10))
+			metrics->list[i].result = use_of_work(metrics, &metrics->list[i].value);
+		else
+			metrics->list[i].result =
+				value_of(fake_nvml_gpu(metrics->now->device, NULL),
+					 metrics->list[i].id, &metrics->list[i].value);
 	return SUCCESS;
 }

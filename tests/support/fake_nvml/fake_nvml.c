@@ -276,6 +276,8 @@ int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *device, unsigned int *lane
 /* ---- readings */
 
 int nvmlDeviceGetClockInfo(struct nvml_device *device, int type, unsigned int *mhz);
+int nvmlDeviceGetMaxClockInfo(struct nvml_device *device, int type, unsigned int *mhz);
+int nvmlDeviceGetMemoryBusWidth(struct nvml_device *device, unsigned int *bits);
 int nvmlDeviceGetCurrentClocksEventReasons(struct nvml_device *device, unsigned long long *bits);
 int nvmlDeviceGetCurrentClocksThrottleReasons(struct nvml_device *device, unsigned long long *bits);
 int nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned int *mw);
@@ -299,6 +301,22 @@ static void log_reading(const struct nvml_device *device)
 		return;
 	dprintf(fd, "%02x\n", (unsigned int)(device - devices));
 	close(fd);
+}
+
+/* Those of an H100. */
+int nvmlDeviceGetMaxClockInfo(struct nvml_device *device, int type, unsigned int *mhz)
+{
+	if (type != 2)
+		return NOT_SUPPORTED;
+	*mhz = device->gpu.memory_mhz;
+	return SUCCESS;
+}
+
+int nvmlDeviceGetMemoryBusWidth(struct nvml_device *device, unsigned int *bits)
+{
+	(void)device;
+	*bits = 5120;
+	return SUCCESS;
 }
 
 int nvmlDeviceGetClockInfo(struct nvml_device *device, int type, unsigned int *mhz)
@@ -327,7 +345,7 @@ int nvmlDeviceGetPowerUsage(struct nvml_device *device, unsigned int *mw)
 	return answer(device);
 }
 
-static unsigned long long real_now_ns(void)
+unsigned long long fake_nvml_now_ns(void)
 {
 	struct timespec now;
 
@@ -335,17 +353,14 @@ static unsigned long long real_now_ns(void)
 	return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
 }
 
-/* Returns what the device took by now, in mJ. The file is small, so it is read each time. */
-static unsigned long long energy_taken(struct nvml_device *device)
+/* The file is small, so it is read each time. */
+double fake_nvml_work(const struct nvml_device *device, unsigned long long now_ns)
 {
-	const unsigned long long now_ns = real_now_ns();
 	struct sim_power_record record;
-	FILE *file = fopen(getenv("FAKE_CUDA_POWER"), "re");
-	unsigned __int128 mw_ns;
+	const char *path = getenv("FAKE_CUDA_POWER");
+	FILE *file = path ? fopen(path, "re") : NULL;
+	unsigned __int128 mw_ns = 0;
 
-	if (!device->first_ns)
-		device->first_ns = now_ns;
-	mw_ns = (unsigned __int128)(now_ns - device->first_ns) * device->gpu.idle_mw;
 	while (file && fread(&record, sizeof(record), 1, file) == 1)
 		if (record.pci_bus == (uint32_t)(device - devices) && record.start_ns < now_ns)
 			mw_ns += (unsigned __int128)((record.end_ns < now_ns ? record.end_ns
@@ -354,7 +369,19 @@ static unsigned long long energy_taken(struct nvml_device *device)
 				 record.mw;
 	if (file)
 		fclose(file);
-	return (unsigned long long)(mw_ns / 1000000000u);
+	return (double)mw_ns;
+}
+
+/* Returns what the device took by now, in mJ. */
+static unsigned long long energy_taken(struct nvml_device *device)
+{
+	const unsigned long long now_ns = fake_nvml_now_ns();
+
+	if (!device->first_ns)
+		device->first_ns = now_ns;
+	return (unsigned long long)(((double)(now_ns - device->first_ns) * device->gpu.idle_mw +
+				     fake_nvml_work(device, now_ns)) /
+				    1e9);
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(struct nvml_device *device, unsigned long long *mj)

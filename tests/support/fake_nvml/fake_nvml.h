@@ -6,7 +6,8 @@
  * fits a bus counts; its names are those of the fields of struct fake_nvml_gpu, without units. The variable
  * FAKE_NVML_LOG names a file that gets a line with the bus for each reading. With the variable FAKE_CUDA_POWER, the file
  * that a fake CUDA writes (sim_power.h), the counter of energy is what the GPU took: the power "idle" since the first
- * reading, and that of each operation. */
+ * reading, and that of each operation. GPM's use of tensor cores and of memory is the power of operations then, of
+ * 1,000 W, and nothing without them. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 
@@ -62,5 +63,9 @@ struct nvml_device;
 
 /* What a GPU says; NULL: it is none of NVML's. *sample: if not NULL, it gets the number of a new sample. */
 const struct fake_nvml_gpu *fake_nvml_gpu(struct nvml_device *device, uint32_t *sample);
+
+/* Returns CLOCK_REALTIME, and the power of all operations until then by time, in mW times ns (FAKE_CUDA_POWER). */
+unsigned long long fake_nvml_now_ns(void);
+double fake_nvml_work(const struct nvml_device *device, unsigned long long now_ns);
 
 #endif

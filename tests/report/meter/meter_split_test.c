@@ -1,0 +1,347 @@
+/* Energy in reports: it is divided to the millijoule. */
+#include "report/meter/meter_split.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/model/report_meters.h"
+#include "report/writers/meter_writer.h"
+#include "tests/report/model/report_fixture.h"
+
+#define S 1000000000ull
+
+static const struct folded_options mj = {.weight = FOLDED_ENERGY};
+
+static struct metered_device device;
+static const struct metered metered = {
+	.meters = METERS_OF_ENERGY, .devices = &device, .nr_devices = 1};
+static struct metered_meter *const energy = &device.meters[METER_ENERGY];
+
+/* A GPU that takes 50 W without work, and 100 W more for all work but the kernel "hot", which takes 300 W more. */
+static int set_up(void **state)
+{
+	int error = report_fixture_set_up(state);
+
+	device = (struct metered_device){
+		.device = 1,
+		.process = 1,
+		.classes = {{0}, {.name_id = error ? 0 : report_fixture_string("hot")}},
+		.nr_classes = 2,
+	};
+	*energy = (struct metered_meter){
+		.ns = 10 * S,
+		.amount = 2000000,
+		.fit = {.idle = METER_IDLE_MEASURED,
+			.idle_rate = 50000,
+			.nr_intervals = 9,
+			.nr_classes = 2,
+			.nr_idle = 3,
+			.work_rate = 150000,
+			.class_rate = {100000, 300000},
+			.error_rate = {20000, 14000},
+			.apart = {0.9, 0.8}},
+	};
+	return error;
+}
+
+static void build(void)
+{
+	report_fixture_build_with(
+		&(struct report_options){.planes = 1u << REPORT_PLANE_ENERGY, .metered = &metered});
+}
+
+static uint64_t sum_of(const struct report_tree *tree)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		sum += tree->leaves[i].amounts[METER_ENERGY];
+	return sum;
+}
+
+static void each_kernel_has_its_own_power(void **state)
+{
+	const uint32_t step = report_fixture_stack("main", "step", NULL);
+
+	(void)state;
+	report_fixture_add_kernel(step, "hot", 2 * S);
+	report_fixture_add_kernel(step, "cold", 3 * S);
+	build();
+	/* 10 s at 50 W, 2 s at 300 W, 3 s at 100 W; the rest of 2,000 J is not explained. */
+	report_fixture_assert_folded_with(&mj, "[GPU0_Energy]not explained 600000\n"
+					       "[GPU0_Idle] 500000\n"
+					       "main;step;[GPU0_Kernel]cold (medium) 300000\n"
+					       "main;step;[GPU0_Kernel]hot 600000\n");
+	assert_int_equal(
+		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY],
+		2000000);
+	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_GPU].ns, 5 * S);
+	assert_int_equal(report_fixture.tree->nr_metered, 1);
+	assert_int_equal(report_fixture.tree->metered[0].meters[METER_ENERGY].work, 900000);
+	assert_string_equal(
+		report_fixture.tree->strings[report_fixture.tree->metered[0].classes[0].name],
+		"hot");
+}
+
+/* Work that ran before the first reading is in the totals, too. */
+static void work_that_needs_more_than_there_is_gets_less(void **state)
+{
+	const uint32_t step = report_fixture_stack("main", "step", NULL);
+
+	(void)state;
+	report_fixture_add_kernel(step, "hot", 8 * S);
+	report_fixture_add_kernel(step, "cold", 6 * S);
+	build();
+	report_fixture_assert_folded_with(&mj, "[GPU0_Idle] 500000\n"
+					       "main;step;[GPU0_Kernel]cold (medium) 300000\n"
+					       "main;step;[GPU0_Kernel]hot 1200000\n");
+}
+
+static void without_a_fit_all_time_takes_the_same(void **state)
+{
+	const uint32_t step = report_fixture_stack("main", "step", NULL);
+
+	(void)state;
+	energy->fit = (struct meter_fit){0};
+	energy->unfitted = METER_NO_PIECES;
+	report_fixture_add_kernel(step, "hot", 1);
+	report_fixture_add_kernel(step, "cold", 3);
+	build();
+	report_fixture_assert_folded_with(&mj, "main;step;[GPU0_Kernel]cold (low) 1500000\n"
+					       "main;step;[GPU0_Kernel]hot (low) 500000\n");
+}
+
+static void a_gpu_without_recorded_work_keeps_its_energy(void **state)
+{
+	(void)state;
+	build();
+	report_fixture_assert_folded_with(&mj, "[GPU0_Energy]not explained 1500000\n"
+					       "[GPU0_Idle] 500000\n");
+	energy->amount = 400000;
+	build();
+	report_fixture_assert_folded_with(&mj, "[GPU0_Idle] 400000\n");
+}
+
+static void random_parts_sum_to_the_counter(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (uint32_t i = 0; i < 300; i++) {
+		char names[2][16];
+
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		snprintf(names[0], sizeof(names[0]), "step%u", i % 17);
+		snprintf(names[1], sizeof(names[1]), "kernel%u", i % 29);
+		report_fixture_add_kernel(report_fixture_stack("main", names[0], NULL),
+					  i % 5 ? names[1] : "hot", (seed >> 33) % (S / 8));
+		energy->amount = (seed >> 20) % 10000000;
+		build();
+		assert_int_equal(sum_of(report_fixture.tree), energy->amount);
+		assert_int_equal(report_fixture.tree->metered[0].meters[METER_ENERGY].idle +
+					 report_fixture.tree->metered[0].meters[METER_ENERGY].work +
+					 report_fixture.tree->metered[0].meters[METER_ENERGY].rest,
+				 energy->amount);
+	}
+}
+
+static enum meter_confidence confidence_of(const char *frame)
+{
+	const struct report_tree *tree = report_fixture.tree;
+
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		if (strcmp(tree->strings[tree->leaves[i].name], frame) == 0)
+			return tree->leaves[i].confidence[METER_ENERGY];
+	fail_msg("no %s", frame);
+	return METER_LOW;
+}
+
+static void each_value_says_how_sure_it_is(void **state)
+{
+	const uint32_t step = report_fixture_stack("main", "step", NULL);
+
+	(void)state;
+	report_fixture_add_kernel(step, "hot", 2 * S);
+	report_fixture_add_kernel(step, "cold", 3 * S);
+	build();
+	/* 20 W of the 150 W that all work adds, and 14 W of 300 W. */
+	assert_int_equal(confidence_of("[GPU0_Kernel]cold"), METER_MEDIUM);
+	assert_int_equal(confidence_of("[GPU0_Kernel]hot"), METER_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Idle]"), METER_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Energy]not explained"), METER_HIGH);
+}
+
+static void a_class_is_as_sure_as_the_least_of_its_reasons(void **state)
+{
+	struct meter_fit fit = energy->fit;
+
+	(void)state;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_HIGH);
+	energy->fit.apart[1] = 0.2;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
+	energy->fit.apart[1] = 0.01;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	energy->fit = fit;
+	energy->fit.nr_intervals = 4;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
+	energy->fit = fit;
+	energy->fit.residual = 0.3;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	assert_int_equal(meter_confidence_rest(&device, METER_ENERGY), METER_LOW);
+	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_HIGH);
+	energy->fit = fit;
+	energy->fit.nr_idle = 1;
+	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_MEDIUM);
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
+	energy->fit.idle = METER_IDLE_FITTED;
+	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_MEDIUM);
+	energy->fit.residual = 0.3;
+	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_LOW);
+	energy->fit = fit;
+	energy->fit.idle = METER_IDLE_UNKNOWN;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	energy->fit = fit;
+	energy->fit.error_rate[1] = METER_RATE_UNKNOWN;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	energy->fit = fit;
+	energy->unfitted = METER_SEVERAL_GPUS;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+}
+
+static void a_tree_of_other_planes_has_no_energy(void **state)
+{
+	(void)state;
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 5);
+	report_fixture_build_with(&(struct report_options){.metered = &metered});
+	assert_int_equal(report_fixture.tree->nr_metered, 0);
+	assert_int_equal(
+		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY], 0);
+}
+
+static void the_table_says_how_sure_it_is(void **state)
+{
+	const struct text_form form = {0};
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
+	energy->fit.apart[1] = 0.75;
+	device.work_ns[1] = 2 * S;
+	energy->lost_ns = S;
+	build();
+	meter_writer_table(out, report_fixture.tree, &form, 10);
+	energy->unfitted = METER_SEVERAL_GPUS;
+	build();
+	meter_writer_table(out, report_fixture.tree, &form, 10);
+	fclose(out);
+	assert_non_null(strstr(text, "50.0 W measured"));
+	assert_non_null(strstr(text, " high "));
+	assert_non_null(strstr(text, " 300.0 W "));
+	assert_non_null(strstr(text, " 14.0 W "));
+	assert_non_null(strstr(text, " 75.00% "));
+	assert_non_null(strstr(text, "its counter was not known, or began anew, for 1.000 s"));
+	assert_non_null(strstr(text, "all work counts alike, because a process worked on several"));
+	free(text);
+}
+
+/* A copying kernel moves 3 GB in a second, and "hot" uses tensor cores; the links of the GPU are not known. */
+static void use_is_divided_meter_by_meter(void **state)
+{
+	const struct metered use = {.meters = METERS_OF_USE, .devices = &device, .nr_devices = 1};
+	const uint32_t step = report_fixture_stack("main", "step", NULL);
+	struct metered_meter *dram = &device.meters[METER_DRAM];
+	struct metered_meter *tensor = &device.meters[METER_TENSOR];
+
+	(void)state;
+	*dram = *tensor = *energy;
+	*energy = (struct metered_meter){0};
+	dram->fit.idle = tensor->fit.idle = METER_IDLE_NONE;
+	dram->fit.idle_rate = tensor->fit.idle_rate = 0;
+	dram->amount = 10000000000;
+	dram->fit.work_rate = 1800000000;
+	dram->fit.class_rate[0] = 3000000000;
+	dram->fit.class_rate[1] = 0;
+	dram->fit.error_rate[0] = dram->fit.error_rate[1] = 1000000;
+	tensor->amount = S;
+	tensor->fit.work_rate = S / 5;
+	tensor->fit.class_rate[0] = 0;
+	tensor->fit.class_rate[1] = S / 2;
+	tensor->fit.error_rate[0] = tensor->fit.error_rate[1] = S / 10;
+	report_fixture_add_kernel(step, "hot", 2 * S);
+	report_fixture_add_kernel(step, "cold", 3 * S);
+	report_fixture_build_with(
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .metered = &use});
+	/* Nothing without work is as sure as no interval without work lets it be. */
+	report_fixture_assert_folded_with(
+		&(struct folded_options){.weight = FOLDED_METER + METER_DRAM},
+		"[GPU0_Use]not explained (medium) 1000000000\n"
+		"main;step;[GPU0_Kernel]cold (medium) 9000000000\n");
+	report_fixture_assert_folded_with(
+		&(struct folded_options){.weight = FOLDED_METER + METER_TENSOR},
+		"main;step;[GPU0_Kernel]hot (medium) 1000000000\n");
+	for (uint32_t i = 0; i < report_fixture.tree->nr_leaves; i++)
+		assert_int_equal(report_fixture.tree->leaves[i].metered,
+				 1u << METER_DRAM | 1u << METER_TENSOR);
+	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_USE].amounts[METER_DRAM],
+			 10000000000);
+}
+
+static void the_table_of_use_has_all_meters_of_a_kernel(void **state)
+{
+	const struct metered use = {.meters = METERS_OF_USE, .devices = &device, .nr_devices = 1};
+	const struct text_form form = {0};
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	device.meters[METER_SM] = device.meters[METER_PCIE] = *energy;
+	device.meters[METER_SM].amount = S / 2;
+	device.meters[METER_PCIE].amount = 2000000000;
+	device.meters[METER_SM].fit.idle_rate = device.meters[METER_PCIE].fit.idle_rate = 0;
+	device.meters[METER_SM].fit.class_rate[1] = device.meters[METER_SM].fit.work_rate = S / 4;
+	device.meters[METER_PCIE].fit.class_rate[1] = device.meters[METER_PCIE].fit.work_rate = S;
+	device.work_ns[1] = 2 * S;
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
+	report_fixture_build_with(
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .metered = &use});
+	meter_writer_table(out, report_fixture.tree, &form, 10);
+	meter_writer_json(out, report_fixture.tree);
+	fclose(out);
+	assert_non_null(strstr(text, " 25.0% high "));
+	assert_non_null(strstr(text, " 1.0 GB/s high "));
+	assert_non_null(strstr(text, "\"use\":["));
+	assert_non_null(strstr(text, "\"sm\":{\"amount\":500000000,\"confidence\":\"high\","));
+	assert_null(strstr(text, "\"dram\""));
+	free(text);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, report_fixture_tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(each_kernel_has_its_own_power),
+		TEST(work_that_needs_more_than_there_is_gets_less),
+		TEST(without_a_fit_all_time_takes_the_same),
+		TEST(a_gpu_without_recorded_work_keeps_its_energy),
+		TEST(random_parts_sum_to_the_counter),
+		TEST(each_value_says_how_sure_it_is),
+		TEST(a_class_is_as_sure_as_the_least_of_its_reasons),
+		TEST(a_tree_of_other_planes_has_no_energy),
+		TEST(the_table_says_how_sure_it_is),
+		TEST(use_is_divided_meter_by_meter),
+		TEST(the_table_of_use_has_all_meters_of_a_kernel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
