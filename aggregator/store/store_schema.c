@@ -303,6 +303,8 @@ static const char *const views[] = {
 	"0 AS pcie_received_bytes, 0 AS nvlink_sent_known_ns, "
 	"0 AS nvlink_sent_bytes, 0 AS nvlink_received_known_ns, "
 	"0 AS nvlink_received_bytes FROM main.device_telemetry;",
+	/* 14: no kernel was sampled in exact windows */
+	"",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,
