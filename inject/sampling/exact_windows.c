@@ -1,0 +1,121 @@
+#include "exact_windows.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "exact_pace.h"
+
+#include "inject/base/monotonic.h"
+#include "inject/cupti/cupti_library.h"
+
+#define LAUNCHES 32768u /* remembered; a power of two */
+
+struct place {
+	_Atomic uint32_t correlation_id; /* 0: none */
+	_Atomic uint32_t stack_id, cbid;
+};
+
+atomic_uint exact_windows_wanted;
+static struct place places[LAUNCHES];
+
+void exact_windows_want(struct exact_window *window)
+{
+	atomic_fetch_add(&exact_windows_wanted, 1);
+	atomic_store(&window->state, EXACT_WINDOW_WANTED);
+}
+
+void exact_windows_settle(struct exact_window *window)
+{
+	atomic_store(&window->state, EXACT_WINDOW_NONE);
+	atomic_fetch_sub(&exact_windows_wanted, 1);
+}
+
+int exact_windows_drop(struct exact_window *window)
+{
+	int state = atomic_load(&window->state);
+
+	for (;;) {
+		if (state == EXACT_WINDOW_BUSY) {
+			sched_yield();
+			state = atomic_load(&window->state);
+		} else if (atomic_compare_exchange_weak(&window->state, &state,
+							EXACT_WINDOW_NONE)) {
+			break;
+		}
+	}
+	if (state != EXACT_WINDOW_NONE)
+		atomic_fetch_sub(&exact_windows_wanted, 1);
+	window->has_set_up = false;
+	return state;
+}
+
+static bool turn(struct exact_window *window, int from)
+{
+	return atomic_compare_exchange_strong(&window->state, &from, EXACT_WINDOW_BUSY);
+}
+
+static void note(uint32_t correlation_id, const struct exact_launch *launch)
+{
+	struct place *place = &places[correlation_id % LAUNCHES];
+
+	atomic_store(&place->correlation_id, 0);
+	atomic_store(&place->stack_id, launch->stack_id);
+	atomic_store(&place->cbid, launch->cbid);
+	atomic_store(&place->correlation_id, correlation_id);
+}
+
+bool exact_windows_find(uint32_t correlation_id, struct exact_launch *launch)
+{
+	struct place *place = &places[correlation_id % LAUNCHES];
+
+	if (!correlation_id || atomic_load(&place->correlation_id) != correlation_id)
+		return false;
+	launch->stack_id = atomic_load(&place->stack_id);
+	launch->cbid = atomic_load(&place->cbid);
+	return atomic_load(&place->correlation_id) == correlation_id;
+}
+
+void exact_windows_enter(const struct cupti_library *library, struct exact_window *window,
+			 void *context, uint32_t correlation_id, const struct exact_launch *launch)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+	int saved_errno = errno;
+
+	if (atomic_load(&window->state) == EXACT_WINDOW_WANTED &&
+	    turn(window, EXACT_WINDOW_WANTED)) {
+		window->begin_ns = monotonic_ns();
+		window->ready_ns = window->has_set_up ? window->begin_ns : 0;
+		window->result = library->sampling_start(&call);
+		atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS
+						     ? EXACT_WINDOW_OPEN
+						     : EXACT_WINDOW_FAILED);
+	}
+	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN)
+		note(correlation_id, launch);
+	errno = saved_errno;
+}
+
+void exact_windows_exit(const struct cupti_library *library, struct exact_window *window,
+			void *context, uint32_t correlation_id)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+	int saved_errno = errno, state = EXACT_WINDOW_OPEN;
+	struct exact_launch launch;
+
+	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN &&
+	    exact_windows_find(correlation_id, &launch) && turn(window, EXACT_WINDOW_OPEN)) {
+		const uint64_t now_ns = monotonic_ns();
+
+		window->has_set_up = true;
+		if (!window->ready_ns)
+			window->ready_ns = now_ns;
+		if (now_ns - window->ready_ns >= EXACT_PACE_WINDOW_NS) {
+			window->end_ns = now_ns;
+			window->result = library->sampling_stop(&call);
+			state = window->result == CUPTI_ABI_SUCCESS ? EXACT_WINDOW_CLOSED
+								    : EXACT_WINDOW_FAILED;
+		}
+		atomic_store(&window->state, state);
+	}
+	errno = saved_errno;
+}
