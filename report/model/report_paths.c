@@ -10,6 +10,7 @@
 
 #include "aggregator/core/idle_fold.h"
 #include "aggregator/core/idle_work.h"
+#include "aggregator/profile/exact_stack.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "proto/backward_frame.h"
@@ -496,9 +497,11 @@ static int add_place(struct report_paths *paths, uint32_t stack_id, uint32_t *no
 {
 	uint32_t frames[WIRE_STACK_DEPTH_MAX], depth = 0;
 	const struct catalog_node *at = catalog_node(paths->catalog, stack_id);
+	const struct catalog_node *end =
+		catalog_node(paths->catalog, exact_stack_kernel(paths->catalog, stack_id));
 	int error = 0;
 
-	for (; at->parent; at = catalog_node(paths->catalog, at->parent)) {
+	for (; at != end; at = catalog_node(paths->catalog, at->parent)) {
 		if (depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
 		frames[depth++] = at->frame;

@@ -17,7 +17,7 @@ static int take_sample(struct fold_row row, report_samples_take *take, void *con
 {
 	if (row.key.kind >= HOST_SAMPLE_KINDS)
 		return -EPROTO;
-	if (row.key.kind == HOST_SAMPLE_KERNEL)
+	if (row.key.kind >= HOST_SAMPLE_KERNEL)
 		return 0;
 	row.key.device_id = RECORD_DEVICE_NONE;
 	row.key.kind = (uint8_t)(REPORT_KIND_HOST + row.key.kind);
@@ -60,7 +60,7 @@ int report_samples_each_stall(const struct profile *profile, report_samples_take
 		struct fold_row row = samples[i];
 
 		row.key.kind = REPORT_KIND_STALL;
-		if (samples[i].key.kind == HOST_SAMPLE_KERNEL)
+		if (samples[i].key.kind >= HOST_SAMPLE_KERNEL)
 			error = take(context, &row);
 	}
 	return error;
