@@ -29,8 +29,8 @@ enum host_sample_kind {
  *     are source lines, inlined functions inwards: codes with a file, whose name is the kernel's for its own lines.
  *     Where lines are not known, one code without a file names the offset: "+0x1a0";
  *   - name_id is the stall reason ("long scoreboard"); cpu and command_id are 0.
- * With HOST_SAMPLE_EXACT the same, but the kernel's frame is within the stack of its launch, as GPU records have it. The
- * kernel's frame has the line HOST_SAMPLE_EXACT_LINE, so that it can be told from the others. It is the outermost frame
+ * With HOST_SAMPLE_EXACT the same, but the kernel's frame is within the stack of its launch, as GPU records have it.
+ * That frame has the line HOST_SAMPLE_EXACT_LINE, so that it can be told from the others. It is the outermost frame
  * where the launch is not known. */
 #define HOST_SAMPLE_EXACT_LINE 1u
 

@@ -7,8 +7,8 @@
 
 #include "catalog.h"
 
-/* Returns the node of the kernel's frame of a sample's stack: the one that says so, or else the outermost, as of samples
- * that are not exact. 0 for the stack without frames. */
+/* Returns the node of the kernel's frame of a sample's stack: the one that says so, or else the outermost, as of
+ * samples that are not exact. 0 for the stack without frames. */
 uint32_t exact_stack_kernel(const struct catalog *catalog, uint32_t stack_id);
 
 #endif

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "exact_pace.h"
+#include "launch_gate.h"
 
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
@@ -17,6 +18,7 @@ struct place {
 
 atomic_uint exact_windows_wanted;
 static struct place places[LAUNCHES];
+static atomic_uint inside; /* launches that were noted and have not ended */
 
 void exact_windows_want(struct exact_window *window)
 {
@@ -62,6 +64,8 @@ static void note(uint32_t correlation_id, const struct exact_launch *launch)
 	atomic_store(&place->stack_id, launch->stack_id);
 	atomic_store(&place->cbid, launch->cbid);
 	atomic_store(&place->correlation_id, correlation_id);
+	atomic_fetch_add(&inside, 1);
+	atomic_fetch_add(&exact_windows_wanted, 1);
 }
 
 bool exact_windows_find(uint32_t correlation_id, struct exact_launch *launch)
@@ -95,21 +99,36 @@ void exact_windows_enter(const struct cupti_library *library, struct exact_windo
 	errno = saved_errno;
 }
 
+/* Calls that nest share an id, so a launch may leave twice. */
+bool exact_windows_leave(uint32_t correlation_id)
+{
+	unsigned int count = atomic_load(&inside);
+	struct exact_launch launch;
+
+	if (!exact_windows_find(correlation_id, &launch))
+		return false;
+	while (count && !atomic_compare_exchange_weak(&inside, &count, count - 1))
+		;
+	if (count)
+		atomic_fetch_sub(&exact_windows_wanted, 1);
+	return true;
+}
+
 void exact_windows_exit(const struct cupti_library *library, struct exact_window *window,
-			void *context, uint32_t correlation_id)
+			void *context)
 {
 	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
 	int saved_errno = errno, state = EXACT_WINDOW_OPEN;
-	struct exact_launch launch;
 
-	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN &&
-	    exact_windows_find(correlation_id, &launch) && turn(window, EXACT_WINDOW_OPEN)) {
+	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN && turn(window, EXACT_WINDOW_OPEN)) {
 		const uint64_t now_ns = monotonic_ns();
 
 		window->has_set_up = true;
 		if (!window->ready_ns)
 			window->ready_ns = now_ns;
-		if (now_ns - window->ready_ns >= EXACT_PACE_WINDOW_NS) {
+		/* This launch has left, and is still within the gate. */
+		if (now_ns - window->ready_ns >= EXACT_PACE_WINDOW_NS &&
+		    launch_gate_within() <= atomic_load(&inside) + 1) {
 			window->end_ns = now_ns;
 			window->result = library->sampling_stop(&call);
 			state = window->result == CUPTI_ABI_SUCCESS ? EXACT_WINDOW_CLOSED

@@ -1,4 +1,4 @@
-/* Opens and closes exact windows: CUPTI's serialized PC Sampling runs for some milliseconds, in which each sample has the
+/* Opens and closes exact windows: CUPTI's serialized PC Sampling runs for some milliseconds. Each sample then has the
  * correlation id of its launch. The guest's own thread asks for a window. The program's threads open it where a launch
  * begins, and close it where one ends, because CUPTI stands still for ever if another thread calls
  * cuptiPCSamplingStop() while a launch is under way (launch_gate.h). Measured on an H200 (CUPTI 13.0): to open and to
@@ -40,14 +40,13 @@ struct exact_launch {
 
 extern atomic_uint exact_windows_wanted __attribute__((visibility("hidden")));
 
-/* Returns whether the callbacks of launches have to call enter() and exit(). */
+/* Returns whether the callbacks of launches have to call enter(), leave() and exit(). */
 static inline bool exact_windows_are_wanted(void)
 {
 	return atomic_load_explicit(&exact_windows_wanted, memory_order_relaxed) != 0;
 }
 
-/* The guest's own thread: asks for a window; takes the account of one that is closed or has failed, after which there is
- * none. */
+/* The guest's own thread: asks for a window; ends the account of one that is closed or has failed. */
 void exact_windows_want(struct exact_window *window);
 void exact_windows_settle(struct exact_window *window);
 
@@ -55,12 +54,14 @@ void exact_windows_settle(struct exact_window *window);
  * Returns the enum exact_window_state of before. */
 int exact_windows_drop(struct exact_window *window);
 
-/* In the callbacks of a launch of the context. The first notes it if a window is open. The second closes the window if
- * its time is over and the launch began in it: any other launch may meet one that has begun in it. Keep errno. */
+/* In the callbacks of a launch of the context, within the gate. The first notes it if a window is open; leave() returns
+ * whether it did; exit() closes the window if its time is over and no launch is under way that began before it.
+ * Launches of a window do not meet: CUPTI lets one in at a time, until it has told of its end. Keep errno. */
 void exact_windows_enter(const struct cupti_library *library, struct exact_window *window,
 			 void *context, uint32_t correlation_id, const struct exact_launch *launch);
+bool exact_windows_leave(uint32_t correlation_id);
 void exact_windows_exit(const struct cupti_library *library, struct exact_window *window,
-			void *context, uint32_t correlation_id);
+			void *context);
 
 /* Finds one of the last 32,768 launches of windows. Any thread. false: it is not known. */
 bool exact_windows_find(uint32_t correlation_id, struct exact_launch *launch);

@@ -378,8 +378,8 @@ static void count_window(struct context *context)
 	exact_pace_add(&context->pace, 0, window->end_ns - window->ready_ns);
 }
 
-/* Launches wait meanwhile. Where one of them does not end, the session that has exact windows stays, with the samples in
- * it, because its end would never come. Continuous ones have always ended. */
+/* Launches wait meanwhile. Where one of them does not end, a session with exact windows stays, and its samples in it,
+ * because its end would never come. Continuous ones have always ended. */
 static void finish(struct context *context)
 {
 	const bool held = launch_gate_close();
@@ -528,11 +528,12 @@ void kernel_sampler_enter(void *context, uint32_t correlation_id, uint32_t stack
 
 void kernel_sampler_exit(void *context, uint32_t correlation_id)
 {
+	const bool was_inside = exact_windows_leave(correlation_id);
 	uint32_t i = place_of(context);
 
-	if (i < KERNEL_SAMPLER_CONTEXTS &&
+	if (was_inside && i < KERNEL_SAMPLER_CONTEXTS &&
 	    atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) == context)
-		exact_windows_exit(self.library, &self.contexts[i].window, context, correlation_id);
+		exact_windows_exit(self.library, &self.contexts[i].window, context);
 }
 
 static void step(struct context *context, bool may_look)

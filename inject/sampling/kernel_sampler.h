@@ -19,11 +19,12 @@ struct definition_writer;
 void kernel_sampler_init(const struct cupti_library *library,
 			 struct definition_writer *definitions);
 
-/* Takes samples in exact windows alone, so many a second and GPU; call it after init. Both ways at once are not possible:
- * CUPTI has one session a context, and a change of its mode takes 0.4 s, in which launches wait (an H200, CUPTI 13.0). */
+/* Takes samples in exact windows alone, so many a second and GPU; call it after init. Both ways at once are not
+ * possible: CUPTI has one session a context, and a change of its mode takes 0.4 s, in which launches wait (an H200,
+ * CUPTI 13.0). */
 void kernel_sampler_use_windows(uint32_t rate);
 
-/* In the callbacks of a launch, while exact_windows_are_wanted(): its id, and its stack and cbid as in launch_record. */
+/* In the callbacks of a launch, while exact_windows_are_wanted(): its id, its stack and cbid as in launch_record. */
 void kernel_sampler_enter(void *context, uint32_t correlation_id, uint32_t stack_id, uint32_t cbid);
 void kernel_sampler_exit(void *context, uint32_t correlation_id);
 

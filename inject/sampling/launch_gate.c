@@ -59,6 +59,11 @@ void launch_gate_exit(void)
 		;
 }
 
+unsigned int launch_gate_within(void)
+{
+	return atomic_load(&self.within);
+}
+
 bool launch_gate_close(void)
 {
 	const uint64_t until_ns = monotonic_ns() + CLOSE_NS;

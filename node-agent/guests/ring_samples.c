@@ -16,7 +16,7 @@
 #define OFFSET_TEXT_MAX 32u
 #define NAMELESS        "<unknown>"
 
-static_assert(WIRE_LAUNCH_DEPTH_MAX + CUBIN_FRAMES_MAX + 1 <= WIRE_STACK_DEPTH_MAX,
+static_assert(STACK_RESOLVER_DEPTH_MAX + CUBIN_FRAMES_MAX + 1 <= WIRE_STACK_DEPTH_MAX,
 	      "a launch, its kernel, and a place in it");
 
 /* A definition whose cubin waits for its line table. */

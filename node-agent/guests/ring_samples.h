@@ -47,8 +47,8 @@ int ring_samples_cubin(struct ring_samples *samples, const struct definition_cub
 int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
 		     const void *entries, size_t size);
 
-/* Takes samples whose launch is known, within its stack. Those of a launch without a stack of its own, because it is not
- * known or the agent walks it, are counted (LEDGER_EXACT_SAMPLE_NO_LAUNCH) and have the kernel as their outermost frame.
+/* Takes samples whose launch is known, within its stack. Those of a launch without a stack, because it is not
+ * known or the agent walks it, are counted (LEDGER_EXACT_SAMPLE_NO_LAUNCH). Their outermost frame is the kernel.
  * Otherwise as ring_samples_add(). */
 int ring_samples_add_exact(struct ring_samples *samples,
 			   const struct definition_exact_samples *head, const void *entries,

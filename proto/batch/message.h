@@ -21,16 +21,14 @@
 #include "proto/ledger.h"
 #include "proto/record.h"
 
-#define WIRE_VERSION          1u
-#define WIRE_VERSION_HELLO    1u         /* of HELLO and REFUSE; it never changes */
-#define WIRE_VERSION_FOLDS    2u         /* of the protocol, if HELLO folds */
-#define WIRE_FRAME_MAX        (4u << 20) /* bytes of one frame */
-#define WIRE_DEPTH_MAX        4u         /* nested arrays */
-#define WIRE_STRING_MAX       65535u     /* bytes of one string */
-#define WIRE_LAUNCH_DEPTH_MAX 512u       /* nodes of a launch's stack */
-/* nodes from a leaf to its root: a launch's, and those of a place in its kernel */
-#define WIRE_STACK_DEPTH_MAX 576u
-#define WIRE_EVENTS_MAX      65536u /* records of one kind in one EVENTS message */
+#define WIRE_VERSION         1u
+#define WIRE_VERSION_HELLO   1u         /* of HELLO and REFUSE; it never changes */
+#define WIRE_VERSION_FOLDS   2u         /* of the protocol, if HELLO folds */
+#define WIRE_FRAME_MAX       (4u << 20) /* bytes of one frame */
+#define WIRE_DEPTH_MAX       4u         /* nested arrays */
+#define WIRE_STRING_MAX      65535u     /* bytes of one string */
+#define WIRE_STACK_DEPTH_MAX 576u       /* nodes from a leaf to its root */
+#define WIRE_EVENTS_MAX      65536u     /* records of one kind in one EVENTS message */
 #define WIRE_ITEMS_MAX                                                                             \
 	65536u /* strings, modules, codes, frames, nodes, symbols, entries in one message */
 #define WIRE_ELEMENTS_MAX (1u << 17) /* MessagePack elements of one frame, over all its arrays */

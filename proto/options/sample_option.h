@@ -1,5 +1,5 @@
-/* How many samples of running kernels a GPU gives in exact windows, given to the guest in its environment: "100/s". Pure;
- * any thread. */
+/* How many samples of running kernels a GPU gives in exact windows, given to the guest in its environment: "100/s".
+ * Pure; any thread. */
 #ifndef SAMPLE_OPTION_H
 #define SAMPLE_OPTION_H
 

@@ -530,6 +530,23 @@ int report_paths_stall(struct report_paths *paths, const struct stall_part *part
 					      : add_text(paths, *node, OTHER_PLACES, node);
 }
 
+int report_paths_agreement(struct report_paths *paths, const struct profile *profile,
+			   struct stall_agreement **agreement)
+{
+	int error = stall_agreement_make(profile, agreement);
+
+	for (uint32_t i = 0; !error && i < (*agreement)->nr_rows; i++) {
+		struct stall_agreement_row *row = &(*agreement)->rows[i];
+
+		error = report_names_string(paths->names, row->name, &row->name);
+	}
+	if (error) {
+		free(*agreement);
+		*agreement = NULL;
+	}
+	return error;
+}
+
 const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node)
 {
 	return &paths->nodes[node];

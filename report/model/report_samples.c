@@ -66,6 +66,22 @@ int report_samples_each_stall(const struct profile *profile, report_samples_take
 	return error;
 }
 
+struct fold_row report_samples_stall(const struct stall_part *part)
+{
+	struct fold_row row = {.key = *part->key,
+			       .near_first = FOLD_NEAR_NONE,
+			       .count = part->count,
+			       .ns = part->ns};
+
+	row.key.kind = REPORT_KIND_STALL;
+	row.key.name_id = part->reason;
+	row.key.copy_kind = part->kind == STALL_PART_NOT_SAMPLED     ? REPORT_STALL_NOT_SAMPLED
+			    : part->kind == STALL_PART_OTHER_REASONS ? REPORT_STALL_OTHER
+								     : 0;
+	row.key.copy_kind |= part->is_assumed ? REPORT_STALL_ASSUMED : 0;
+	return row;
+}
+
 bool report_samples_is_pause(const struct fold_key *key)
 {
 	return key->kind == REPORT_KIND_IDLE && key->copy_kind & IDLE_PAUSE;

@@ -9,8 +9,8 @@
 
 #include "report/profile/profile.h"
 
-/* Returns by how many samples the two sides of each process differ, both ways together, by process id from 1 on. The caller owns it:
- * free(). It is final after the process's goodbye. NULL: out of memory. */
+/* Returns by how many samples the two sides of each process differ, both ways together, by process id from 1 on. The
+ * caller owns it: free(). It is final after the process's goodbye. NULL: out of memory. */
 uint64_t *stall_account_make(const struct profile *profile);
 
 #endif

@@ -1,5 +1,5 @@
-/* The samples of running kernels in a profile by kernel; those of exact windows by the stack of the launch, too. Used by
- * one thread. */
+/* The samples of running kernels in a profile by kernel; those of exact windows by the stack of the launch, too. Used
+ * by one thread. */
 #ifndef STALL_KERNELS_H
 #define STALL_KERNELS_H
 
@@ -13,9 +13,8 @@
 struct stall_place {
 	uint32_t stack_id; /* node of the catalog, as in proto/host_sample.h */
 	uint32_t reason;   /* string of the catalog; 0: not known */
-	uint32_t
-		number; /* equal for places of kernels of one name with equal frames and reasons, whoever launched them */
-	uint64_t count; /* above 0 */
+	uint32_t number;   /* equal where names of kernels, frames in them and reasons are */
+	uint64_t count;    /* above 0 */
 };
 
 /* A kernel of one process on one device; of exact samples by launch, a kernel of one launch's stack. */
