@@ -14,6 +14,7 @@
 struct place {
 	_Atomic uint32_t correlation_id; /* 0: none */
 	_Atomic uint32_t stack_id, cbid;
+	atomic_bool inside; /* it has begun in an open window, and has not ended */
 };
 
 atomic_uint exact_windows_wanted;
@@ -56,16 +57,22 @@ static bool turn(struct exact_window *window, int from)
 	return atomic_compare_exchange_strong(&window->state, &from, EXACT_WINDOW_BUSY);
 }
 
-static void note(uint32_t correlation_id, const struct exact_launch *launch)
+/* is_inside: else it meets the window's begin or end, and may be sampled. */
+static void note(uint32_t correlation_id, const struct exact_launch *launch, bool is_inside)
 {
 	struct place *place = &places[correlation_id % LAUNCHES];
 
+	if (atomic_exchange(&place->inside, false)) {
+		atomic_fetch_sub(&inside, 1);
+		atomic_fetch_sub(&exact_windows_wanted, 1);
+	}
 	atomic_store(&place->correlation_id, 0);
 	atomic_store(&place->stack_id, launch->stack_id);
 	atomic_store(&place->cbid, launch->cbid);
+	atomic_store(&place->inside, is_inside);
 	atomic_store(&place->correlation_id, correlation_id);
-	atomic_fetch_add(&inside, 1);
-	atomic_fetch_add(&exact_windows_wanted, 1);
+	atomic_fetch_add(&inside, is_inside);
+	atomic_fetch_add(&exact_windows_wanted, is_inside);
 }
 
 bool exact_windows_find(uint32_t correlation_id, struct exact_launch *launch)
@@ -94,23 +101,21 @@ void exact_windows_enter(const struct cupti_library *library, struct exact_windo
 						     ? EXACT_WINDOW_OPEN
 						     : EXACT_WINDOW_FAILED);
 	}
-	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN)
-		note(correlation_id, launch);
+	const int state = atomic_load(&window->state);
+	if (state == EXACT_WINDOW_OPEN || state == EXACT_WINDOW_BUSY)
+		note(correlation_id, launch, state == EXACT_WINDOW_OPEN);
 	errno = saved_errno;
 }
 
-/* Calls that nest share an id, so a launch may leave twice. */
 bool exact_windows_leave(uint32_t correlation_id)
 {
-	unsigned int count = atomic_load(&inside);
-	struct exact_launch launch;
+	struct place *place = &places[correlation_id % LAUNCHES];
 
-	if (!exact_windows_find(correlation_id, &launch))
+	if (atomic_load(&place->correlation_id) != correlation_id ||
+	    !atomic_exchange(&place->inside, false))
 		return false;
-	while (count && !atomic_compare_exchange_weak(&inside, &count, count - 1))
-		;
-	if (count)
-		atomic_fetch_sub(&exact_windows_wanted, 1);
+	atomic_fetch_sub(&inside, 1);
+	atomic_fetch_sub(&exact_windows_wanted, 1);
 	return true;
 }
 

@@ -39,7 +39,7 @@ shown() {
 		awk '{ n = $NF; sub(/ [0-9]+$/, ""); sums[$0] += n } END { for (key in sums) print key, sums[key] }' | LC_ALL=C sort
 }
 
-profile exact --sample-gpu 1000000/s -- --launches 400000 --kernels 3 --one-name --threads 2 --sync-every 100
+profile exact --sample-gpu 1000000/s -- --launches 400000 --kernels 3 --one-name --sync-every 100
 expected exact >"$scratch/exact.expected"
 shown exact >"$scratch/exact.shown"
 same "exact: all three functions were sampled" "$(cut -d' ' -f1 "$scratch/exact.expected" | sort -u | wc -l)" 3
@@ -52,6 +52,12 @@ check "exact: windows were counted" test "$(ledger exact 79)" -gt 0
 same "exact: the plane has the kernels' time" "$("$flamegrid" report "$scratch/exact" --planes stalls --unit ns 2>/dev/null | sum_folded)" \
 	"$("$flamegrid" report "$scratch/exact" --unit ns 2>/dev/null | grep -F '_Kernel]' | sum_folded)"
 valid_report "$scratch/exact" --planes stalls
+
+# Several threads. A launch that had just begun when another one opened the window may be sampled, and not be known.
+profile threads --sample-gpu 1000000/s -- --launches 100000 --kernels 3 --one-name --threads 3 --streams 2 --sync-every 100
+same "threads: samples in the ledger" "$(ledger threads 75)" "$(given threads)"
+same "threads: samples shown" "$(plane threads count)" "$(given threads)"
+check "threads: nearly all with their launches" test $((20 * $(ledger threads 78))) -le "$(given threads)"
 
 # Other kernels' samples and lost ones, and a rate that one window satisfies for long.
 FAKE_CUPTI_SAMPLES_OTHER=3 FAKE_CUPTI_SAMPLES_DROPPED=2 profile lossy --sample-gpu 1/s -- --launches 200000 --kernels 2 --one-name \
@@ -99,4 +105,17 @@ for value in 0 x 100/m 1000001/s; do
 	"$flamegrid" run --sample-gpu "$value" -- true 2>"$scratch/err"
 	same "--sample-gpu $value: status" $? 125
 	contains "--sample-gpu $value: message" "$scratch/err" "not a number of samples from 1/s to 1000000/s"
+done
+
+# The page has the totals.
+"$flamegrid" report "$scratch/both" --planes stalls -f html -o "$scratch/both.html" 2>/dev/null
+page_data "$scratch/both.html" >"$scratch/both.page"
+contains "both: the page compares" "$scratch/both.page" '"agreement":['
+
+# A process that ends in a window, by itself or not, ends as ever.
+for how in return _exit abort; do
+	FAKE_CUDA_SAMPLES=$scratch/$how.samples "$flamegrid" run --sample-gpu 1000000/s -o "$scratch/$how" --devices "$list" -- \
+		"$fake_launches" --launches 60000 --threads 3 --kernels 2 --exit $how >/dev/null 2>"$scratch/$how.err"
+	same "$how: status" $? "$([ $how = abort ] && echo 134 || echo 0)"
+	same "$how: no call of CUPTI's beside a launch" "$(grep -c 'beside a launch' "$scratch/$how.err")" 0
 done
