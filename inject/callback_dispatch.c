@@ -5,6 +5,7 @@
 
 #include "inject/base/launch_word.h"
 #include "inject/base/lifecycle.h"
+#include "inject/base/monotonic.h"
 #include "inject/beside/shared_subscriber.h"
 #include "inject/capture/graph_callback.h"
 #include "inject/cupti/context_count.h"
@@ -12,9 +13,13 @@
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/stream_names.h"
 #include "inject/launch/api_statistics.h"
+#include "inject/launch/launch_cbid.h"
+#include "inject/launch/launch_thread.h"
 #include "inject/launch/window_word.h"
 #include "inject/sampling/cubin_copies.h"
+#include "inject/sampling/exact_windows.h"
 #include "inject/sampling/kernel_sampler.h"
+#include "inject/sampling/launch_gate.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/window_callback.h"
 #include "proto/launch_path.h"
@@ -105,7 +110,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 }
 
 /* A call that matters for the window's end may be a launch or not. */
-static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
+static LAUNCH_PATH void handle_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
 
@@ -123,6 +128,37 @@ static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callbac
 		graph_callback_launched(&self.launch, self.library, call, true);
 	if (!enter)
 		launch_callback_exit(&self.launch, cbid, call);
+}
+
+/* A launch while kernels are sampled: it waits while a session ends, and may open or close an exact window. */
+static __attribute__((noinline)) void on_sampled_call(uint32_t cbid,
+						      const struct cupti_callback_data *call)
+{
+	const bool enter = call->site == CUPTI_ABI_API_ENTER;
+	const bool launches = launch_cbid_is_launch(cbid);
+
+	if (enter && launches)
+		launch_gate_enter();
+	else if (launches && exact_windows_are_wanted())
+		kernel_sampler_exit(call->context, call->correlation_id);
+	handle_driver_call(cbid, call);
+	if (enter && launches && exact_windows_are_wanted()) {
+		struct launch_thread *thread = launch_thread_own(self.launch.ring, monotonic_ns());
+
+		if (thread && thread->outer_correlation_id == call->correlation_id)
+			kernel_sampler_enter(call->context, call->correlation_id,
+					     thread->outer_stack_id, cbid);
+	}
+	if (!enter && launches)
+		launch_gate_exit();
+}
+
+static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	if (__builtin_expect(self.record & RECORD_OPTION_STALLS, 0))
+		on_sampled_call(cbid, call);
+	else
+		handle_driver_call(cbid, call);
 }
 
 /* Counts a call and handles a launch, so that the guest's work for the launch lies outside of the counted time. */

@@ -14,6 +14,7 @@
 #include "proto/options/cost_option.h"
 #include "proto/options/meter_option.h"
 #include "proto/options/record_options.h"
+#include "proto/options/sample_option.h"
 
 static struct {
 	bool from_file;
@@ -74,6 +75,10 @@ void guest_options_read(struct guest_options *options, struct definition_writer 
 		misunderstood(notices, METER_OPTION_ENV, by_default);
 	if (cost_option_parse(text_of(COST_OPTION_ENV), &options->max_cost) < 0)
 		misunderstood(notices, COST_OPTION_ENV, "there is no limit");
+	if (sample_option_parse(text_of(SAMPLE_OPTION_ENV), &options->sample_rate) < 0)
+		misunderstood(notices, SAMPLE_OPTION_ENV, "there are no exact windows");
+	if (options->sample_rate)
+		options->record |= RECORD_OPTION_STALLS;
 	options->api = text_of(API_OPTIONS_ENV);
 	/* A user who attaches begins the capture by a command, when all is ready. */
 	if (self.from_file)

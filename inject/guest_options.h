@@ -22,7 +22,9 @@ struct guest_options {
 	bool collectives;
 	bool meter_full;   /* the meter reads all launches */
 	uint32_t max_cost; /* cost_option.h; 0: no limit */
-	const char *api;   /* NULL: no calls are counted; borrowed for good */
+	uint32_t
+		sample_rate; /* sample_option.h; 0: no exact windows. With it kernels are sampled */
+	const char *api;     /* NULL: no calls are counted; borrowed for good */
 };
 
 /* Reads a file of lines NAME=VALUE, which replace the environment from then on. If the file is missing or too large,

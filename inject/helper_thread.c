@@ -418,6 +418,7 @@ int helper_thread_start(const struct helper_thread_parts *parts)
 	activity_flush_init(parts->library, parts->definitions);
 	window_watch_init(parts->ring, parts->definitions, parts->library);
 	kernel_sampler_init(parts->library, parts->definitions);
+	kernel_sampler_use_windows(parts->sample_rate);
 	/* A launch calls it when its walk met a file whose unwind table is not built yet. */
 	unwind_tables_on_want(parts->tables, helper_thread_wake);
 	error = guest_thread_start(run);

@@ -27,11 +27,12 @@ struct helper_thread_parts { /* all borrowed for good */
 	struct autograd_origin *autograd; /* NULL: launches want no Python frames */
 	struct kernel_contexts *contexts; /* NULL: launches want no stacks */
 	const struct cupti_library *library;
-	bool native_stacks; /* launches want them */
-	bool soon;          /* a window may open at any moment: have everything ready */
-	bool late;          /* CUDA may have been used before the first capture window */
-	uint32_t record;    /* a set of enum record_option */
-	uint32_t max_cost;  /* what launches may cost (cost_option.h); 0: no limit */
+	bool native_stacks;   /* launches want them */
+	bool soon;            /* a window may open at any moment: have everything ready */
+	bool late;            /* CUDA may have been used before the first capture window */
+	uint32_t record;      /* a set of enum record_option */
+	uint32_t sample_rate; /* of exact windows (sample_option.h); 0: none */
+	uint32_t max_cost;    /* what launches may cost (cost_option.h); 0: no limit */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

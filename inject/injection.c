@@ -297,6 +297,7 @@ static int start_helper_thread(bool late)
 		.late = late,
 		.soon = opens_suddenly(),
 		.record = guest.options.record,
+		.sample_rate = guest.options.sample_rate,
 		.max_cost =
 			guest.options.stacks.mode == STACK_MODE_NONE ? 0 : guest.options.max_cost,
 	};

@@ -29,6 +29,8 @@ enum definition_type {
 	/* struct definition_kernel_samples, then its entries, then the kernel's name */
 	DEFINITION_KERNEL_SAMPLES = 13,
 	DEFINITION_CUBIN = 14, /* struct definition_cubin, then a piece of the cubin */
+	/* struct definition_exact_samples, then as with DEFINITION_KERNEL_SAMPLES */
+	DEFINITION_EXACT_SAMPLES = 15,
 };
 
 struct definition_name {
@@ -191,6 +193,13 @@ struct definition_kernel_sample {
 	uint32_t count;  /* samples */
 };
 
+/* Samples whose launch CUPTI has named: those of one kernel and one launch's stack in one exact window. */
+struct definition_exact_samples {
+	struct definition_kernel_samples samples;
+	uint32_t stack_id; /* as in launch_record */
+	uint32_t cbid;     /* the launch's; 0: the launch is not known, and stack_id is 0 */
+};
+
 /* A piece of a cubin that has source lines. Pieces may come in any order, and more than once. */
 struct definition_cubin {
 	uint64_t crc;    /* as in definition_kernel_samples */
@@ -199,6 +208,7 @@ struct definition_cubin {
 };
 
 static_assert(sizeof(struct definition_kernel_samples) == 24, "shared-memory format");
+static_assert(sizeof(struct definition_exact_samples) == 32, "shared-memory format");
 static_assert(sizeof(struct definition_kernel_sample) == 12, "shared-memory format");
 static_assert(sizeof(struct definition_cubin) == 16, "shared-memory format");
 static_assert(sizeof(struct definition_communicator) == 24, "shared-memory format");

@@ -12,7 +12,9 @@ enum host_sample_kind {
 	HOST_SAMPLE_OFF_CPU = 1, /* the thread waited: from leaving a CPU until it ran again */
 	HOST_SAMPLE_CALL = 2,    /* the thread was in a CUDA call, from entry to return */
 	HOST_SAMPLE_KERNEL = 3,  /* not of a host thread: instructions of a running kernel */
-	HOST_SAMPLE_KINDS,       /* number of kinds */
+	/* the same with the stack of the launch, which CUPTI has named */
+	HOST_SAMPLE_EXACT = 4,
+	HOST_SAMPLE_KINDS, /* number of kinds */
 };
 
 /* Two reasons of waits: the thread could run, and had no CPU. */
@@ -26,7 +28,12 @@ enum host_sample_kind {
  *   - stack_id has the kernel's name as the outermost frame, as GPU records have it: a code without a file. Within it
  *     are source lines, inlined functions inwards: codes with a file, whose name is the kernel's for its own lines.
  *     Where lines are not known, one code without a file names the offset: "+0x1a0";
- *   - name_id is the stall reason ("long scoreboard"); cpu and command_id are 0. */
+ *   - name_id is the stall reason ("long scoreboard"); cpu and command_id are 0.
+ * With HOST_SAMPLE_EXACT the same, but the kernel's frame is within the stack of its launch, as GPU records have it.
+ * That frame has the line HOST_SAMPLE_EXACT_LINE, so that it can be told from the others. It is the outermost frame
+ * where the launch is not known. */
+#define HOST_SAMPLE_EXACT_LINE 1u
+
 struct host_sample {
 	uint64_t time_ns;     /* CLOCK_MONOTONIC; the end of the time that the sample stands for */
 	uint64_t duration_ns; /* that time; above 0 */

@@ -186,6 +186,17 @@ static const struct {
 		 "samples of kernels without code (it was loaded before the "
 		 "attach, or has not come whole)",
 		 LEDGER_NOTED},
+	[LEDGER_EXACT_SAMPLES] = {"exact_samples", "samples of exact windows", LEDGER_PRODUCED},
+	[LEDGER_EXACT_SAMPLE_OTHER] =
+		{"exact_sample_other",
+		 "samples of exact windows of kernels that are not the program's", LEDGER_NOTED},
+	[LEDGER_EXACT_SAMPLE_LOST] = {"exact_sample_lost", "samples of exact windows lost",
+				      LEDGER_LOST},
+	[LEDGER_EXACT_SAMPLE_NO_LAUNCH] = {"exact_sample_no_launch",
+					   "samples of exact windows whose launch is not known",
+					   LEDGER_NOTED},
+	[LEDGER_EXACT_WINDOWS] = {"exact_windows", "exact windows: kernels ran one by one in them",
+				  LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

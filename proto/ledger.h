@@ -7,6 +7,7 @@
  *	LEDGER_LAUNCHES = received + LEDGER_LAUNCH_RING_FULL + LEDGER_LAUNCH_NO_LANE + in flight
  *	LEDGER_SAMPLES = received + LEDGER_SAMPLE_RING_FULL
  *	LEDGER_KERNEL_SAMPLES = received + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
+ *	LEDGER_EXACT_SAMPLES = received + LEDGER_EXACT_SAMPLE_OTHER + LEDGER_EXACT_SAMPLE_LOST
  *	LEDGER_COLLECTIVES = received + LEDGER_COLLECTIVE_LOST
  * The numbers are part of the wire and of the store's schema: append only. */
 #ifndef LEDGER_H
@@ -134,6 +135,14 @@ enum ledger_reason {
 	LEDGER_GPU_CODE_LOST = 73,
 	/* samples of running kernels whose code was loaded before the guest was attached, or has not come whole */
 	LEDGER_KERNEL_SAMPLE_NO_CODE = 74,
+	/* the same as the four above, for samples of exact windows */
+	LEDGER_EXACT_SAMPLES = 75,
+	LEDGER_EXACT_SAMPLE_OTHER = 76,
+	LEDGER_EXACT_SAMPLE_LOST = 77,
+	LEDGER_EXACT_SAMPLE_NO_LAUNCH =
+		78, /* of those passed on, samples whose launch is not known */
+	/* exact windows (ns: from their begin to their end, while kernels ran one by one) */
+	LEDGER_EXACT_WINDOWS = 79,
 	LEDGER_REASONS,
 };
 

@@ -66,7 +66,7 @@ static int by_ns(const void *a, const void *b)
 static bool is_other(enum store_totals_kind kind, const struct fold_row *row)
 {
 	return kind == STORE_TOTALS_GPU ? row->key.kind > RECORD_GPU_GRAPH
-					: row->key.kind == HOST_SAMPLE_KERNEL;
+					: row->key.kind >= HOST_SAMPLE_KERNEL;
 }
 
 /* The heavier is the lesser. GPU work is heavier than any record of another plane, and a sample of a host thread than

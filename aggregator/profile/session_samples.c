@@ -5,6 +5,7 @@
 #include "catalog.h"
 #include "collection.h"
 #include "collective_log.h"
+#include "exact_stack.h"
 #include "idle_log.h"
 #include "kept_log.h"
 #include "raw_log.h"
@@ -36,17 +37,6 @@ static int check(const struct agent_session *session, const struct message_sampl
 	return 0;
 }
 
-/* Makes the key of a kernel's samples wherever they are in it. */
-static void leave_place(const struct catalog *catalog, struct fold_key *key)
-{
-	uint32_t parent = key->stack_id;
-
-	while (parent) {
-		key->stack_id = parent;
-		parent = catalog_node(catalog, parent)->parent;
-	}
-}
-
 /* Of running kernels the sums are all that is kept: they belong to no host thread, and have no time of their own. Their
  * keys are limited as those of GPU work are: beyond that they lose their place, then kernel and reason. */
 static int add_kernel(struct collection *collection, struct fold_key key, uint64_t count,
@@ -58,7 +48,7 @@ static int add_kernel(struct collection *collection, struct fold_key key, uint64
 
 	if (!error && !has_room) {
 		++*nr_merged;
-		leave_place(collection->catalog, &key);
+		key.stack_id = exact_stack_kernel(collection->catalog, key.stack_id);
 		error = fold_limit_take(&process->kernels, fold_table_hash(&key), &has_room);
 	}
 	if (!error && !has_room) {
@@ -111,7 +101,7 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		translated.name_id = key.name_id;
 		translated.command_id =
 			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
-		error = sample->kind == HOST_SAMPLE_KERNEL
+		error = sample->kind >= HOST_SAMPLE_KERNEL
 				? add_kernel(collection, key, sample->duration_ns, &nr_merged)
 				: add_host(collection, &key, &translated,
 					   raw_log_offset(collection->raw, host));

@@ -306,7 +306,8 @@ static const char *const views[] = {
 	"0 AS nvlink_sent_bytes, 0 AS nvlink_received_known_ns, "
 	"0 AS nvlink_received_bytes, 0 AS dram_bytes_known_ns, 0 AS dram_bytes "
 	"FROM main.device_telemetry;",
-	/* 14: no bytes of memory were counted. The view of 12 or 13 may be here already. */
+	/* 14: no bytes of memory were counted, and no kernel was sampled in exact windows. The view of 12 or 13 may be
+	 * here already. */
 	"CREATE TEMP VIEW IF NOT EXISTS device_telemetry AS SELECT *, "
 	"0 AS dram_bytes_known_ns, 0 AS dram_bytes FROM main.device_telemetry;",
 };

@@ -1,6 +1,7 @@
 #include "capture_options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "proto/options/duration.h"
 #include "proto/options/meter_option.h"
 #include "proto/options/record_options.h"
+#include "proto/options/sample_option.h"
 
 #define NO_STEPS "flamegrid control knows no steps: --every-steps is for the others"
 
@@ -99,6 +101,14 @@ static int take_max_cost(struct capture_options *options, const char *origin, co
 		return 0;
 	return fail(error, origin, text,
 		    "not a percentage above 0 and up to 100, such as 2% or 0.5%");
+}
+
+static int take_sample_gpu(struct capture_options *options, const char *origin, const char *text,
+			   char **error)
+{
+	if (sample_option_parse(text, &options->sample_rate) == 0)
+		return 0;
+	return fail(error, origin, text, "not a number of samples from 1/s to 1000000/s");
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -206,6 +216,7 @@ static const struct {
 	{"collectives", COLLECTIVES_OPTION_ENV, take_collectives},
 	{"meter", METER_OPTION_ENV, take_meter},
 	{"max-cost", COST_OPTION_ENV, take_max_cost},
+	{"sample-gpu", SAMPLE_OPTION_ENV, take_sample_gpu},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -286,7 +297,7 @@ static int export_window(const struct capture_options *options, uint64_t now_ns,
 int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment)
 {
-	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE], max_cost[16];
+	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE], max_cost[16], rate[16];
 	int result;
 
 	stack_options_format(&options->stacks, stacks);
@@ -311,6 +322,10 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 		snprintf(max_cost, sizeof(max_cost), "%u.%03u%%", options->max_cost / 1000,
 			 options->max_cost % 1000);
 		result = job_environment_set(environment, COST_OPTION_ENV, max_cost);
+	}
+	if (result == 0 && options->sample_rate) {
+		snprintf(rate, sizeof(rate), "%" PRIu32 "/s", options->sample_rate);
+		result = job_environment_set(environment, SAMPLE_OPTION_ENV, rate);
 	}
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);

@@ -22,8 +22,9 @@ struct capture_options {
 	struct window_options window;
 	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
 	bool collectives;
-	bool meter_full;   /* the guests' meters read all launches */
-	uint32_t max_cost; /* cost_option.h; 0: no limit */
+	bool meter_full;      /* the guests' meters read all launches */
+	uint32_t max_cost;    /* cost_option.h; 0: no limit */
+	uint32_t sample_rate; /* sample_option.h; 0: no exact windows */
 	/* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
 	const char *api;
 };
@@ -33,8 +34,8 @@ struct capture_options {
 int capture_options_init(struct capture_options *options, char **error);
 
 /* Takes the value of --name, NULL if it has none. The names are "stacks", "graphs", "record", "api", "collectives",
- * "meter", "max-cost", "delay", "duration", "duty", "capture-range", "step-range" and "every-steps". 0; -ENOENT: it is
- * another option; -EINVAL with *error as above. */
+ * "meter", "max-cost", "sample-gpu", "delay", "duration", "duty", "capture-range", "step-range" and "every-steps". 0;
+ * -ENOENT: it is another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 

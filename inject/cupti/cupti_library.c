@@ -44,6 +44,8 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiActivityRegisterTimestampCallback", activity_register_timestamp, true),
 	SYMBOL("cuptiPCSamplingEnable", sampling_enable, true),
 	SYMBOL("cuptiPCSamplingDisable", sampling_disable, true),
+	SYMBOL("cuptiPCSamplingStart", sampling_start, true),
+	SYMBOL("cuptiPCSamplingStop", sampling_stop, true),
 	SYMBOL("cuptiPCSamplingGetData", sampling_get, true),
 	SYMBOL("cuptiPCSamplingGetNumStallReasons", sampling_count_reasons, true),
 	SYMBOL("cuptiPCSamplingGetStallReasons", sampling_get_reasons, true),

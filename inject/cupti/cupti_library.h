@@ -43,6 +43,8 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_register_timestamp)(cupti_timestamp_fn *read);
 	int (*sampling_enable)(struct cupti_sampling_call *call);
 	int (*sampling_disable)(struct cupti_sampling_call *call);
+	int (*sampling_start)(struct cupti_sampling_call *call);
+	int (*sampling_stop)(struct cupti_sampling_call *call);
 	int (*sampling_get)(struct cupti_sampling_get *call);
 	int (*sampling_count_reasons)(struct cupti_sampling_count *call);
 	int (*sampling_get_reasons)(struct cupti_sampling_reasons *call);

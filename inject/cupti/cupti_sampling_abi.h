@@ -17,12 +17,15 @@ enum cupti_sampling_attribute { /* CUpti_PCSamplingConfigurationAttributeType */
 				CUPTI_ABI_SAMPLING_PERIOD = 1, /* 2^n cycles, n from 5 to 31 */
 				CUPTI_ABI_SAMPLING_REASONS = 2,
 				CUPTI_ABI_SAMPLING_SCRATCH = 3,
+				CUPTI_ABI_SAMPLING_HARDWARE = 4, /* bytes of the GPU's buffer */
 				CUPTI_ABI_SAMPLING_MODE = 5,
+				CUPTI_ABI_SAMPLING_START_STOP = 6,
 				CUPTI_ABI_SAMPLING_BUFFER = 8,
 };
 
 #define CUPTI_ABI_SAMPLING_CONTINUOUS                                                              \
 	1 /* CUpti_PCSamplingCollectionMode: kernels run as they would */
+#define CUPTI_ABI_SAMPLING_SERIALIZED 2 /* one after the other, each launch until its kernel ends */
 
 struct cupti_stall { /* CUpti_PCSamplingStallReason */
 	uint32_t reason, samples;
@@ -51,7 +54,7 @@ struct cupti_samples { /* CUpti_PCSamplingData */
 };
 
 /* Parameters begin with their size, and a word that is 0. */
-struct cupti_sampling_call { /* CUpti_PCSamplingEnableParams, …DisableParams */
+struct cupti_sampling_call { /* CUpti_PCSamplingEnableParams, …Disable…, …Start…, …StopParams */
 	size_t size;
 	void *reserved, *context;
 };
@@ -81,8 +84,8 @@ struct cupti_sampling_setting { /* CUpti_PCSamplingConfigurationInfo */
 	int status;
 	union {
 		uint64_t words[3];
-		uint32_t number; /* period, mode */
-		size_t bytes;    /* scratch */
+		uint32_t number; /* period, mode, start and stop */
+		size_t bytes;    /* scratch, hardware */
 		struct cupti_samples *buffer;
 		struct {
 			size_t count;

@@ -3,6 +3,7 @@
 #ifndef LAUNCH_CBID_H
 #define LAUNCH_CBID_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LAUNCH_CBIDS 195u
@@ -23,6 +24,25 @@ extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */
 #define LAUNCH_CBID_KERNEL_EX 652u /* cuLaunchKernelEx */
 #define LAUNCH_CBID_GRAPH     514u /* cuGraphLaunch */
 #define LAUNCH_CBID_GRAPH_T   515u
+
+/* Returns whether the call launches a kernel or a graph. */
+static inline bool launch_cbid_is_launch(uint32_t cbid)
+{
+	switch (cbid) {
+	case LAUNCH_CBID_KERNEL:
+	case 442: /* cuLaunchKernel_ptsz */
+	case 477: /* cuLaunchCooperativeKernel */
+	case 478:
+	case 480: /* cuLaunchCooperativeKernelMultiDevice */
+	case LAUNCH_CBID_GRAPH:
+	case LAUNCH_CBID_GRAPH_T:
+	case LAUNCH_CBID_KERNEL_EX:
+	case 653: /* cuLaunchKernelEx_ptsz */
+		return true;
+	default:
+		return false;
+	}
+}
 
 /* Returns the call's row; NULL: the call is not in the table. */
 const struct launch_cbid *launch_cbid_find(uint32_t cbid);

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "cubin_copies.h"
+#include "exact_pace.h"
+#include "exact_windows.h"
+#include "launch_gate.h"
 #include "sampling_session.h"
 
 #include "inject/base/definition_writer.h"
@@ -32,6 +35,17 @@ struct context {
 	uint32_t nr_full; /* sessions that ended full since one gave a sample */
 	/* our number of each reason of the session's, which differ from GPU to GPU */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX];
+	/* of exact windows */
+	struct exact_window window;
+	struct exact_pace pace;
+};
+
+/* The reasons of the ledger, for samples taken continuously and in exact windows. */
+static const struct way {
+	enum ledger_reason samples, other, lost;
+} ways[] = {
+	{LEDGER_KERNEL_SAMPLES, LEDGER_KERNEL_SAMPLE_OTHER, LEDGER_KERNEL_SAMPLE_LOST},
+	{LEDGER_EXACT_SAMPLES, LEDGER_EXACT_SAMPLE_OTHER, LEDGER_EXACT_SAMPLE_LOST},
 };
 
 /* One definition: entries, and the kernel's name behind them. */
@@ -52,7 +66,9 @@ static struct {
 	atomic_bool begun, refused;
 	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
 	uint32_t nr_names, nr_defined;
+	uint32_t rate; /* of exact windows; 0: samples are taken continuously */
 	struct passing passing;
+	struct exact_launch launches[SAMPLING_INSTRUCTIONS]; /* of what CUPTI gives */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void kernel_sampler_init(const struct cupti_library *library, struct definition_writer *definitions)
@@ -65,6 +81,12 @@ void kernel_sampler_init(const struct cupti_library *library, struct definition_
 	atomic_store(&self.left_out, false);
 	atomic_store(&self.begun, false);
 	atomic_store(&self.refused, false);
+	self.rate = 0;
+}
+
+void kernel_sampler_use_windows(uint32_t rate)
+{
+	self.rate = rate;
 }
 
 /* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
@@ -150,7 +172,8 @@ static bool has_functions(void)
 	return self.library->version >= CUPTI_ABI_VERSION_12_4 && self.library->sampling_enable &&
 	       self.library->sampling_disable && self.library->sampling_get &&
 	       self.library->sampling_count_reasons && self.library->sampling_get_reasons &&
-	       self.library->sampling_configure;
+	       self.library->sampling_configure &&
+	       (!self.rate || (self.library->sampling_start && self.library->sampling_stop));
 }
 
 static void refuse(struct context *context, int result)
@@ -206,25 +229,42 @@ static void begin(struct context *context)
 {
 	struct device_query_speed speed = device_query_speed(context->device_id);
 	void *cuda = atomic_load(&context->context);
-	uint32_t period = 0;
+	struct sampling_session_way way = {.windows = self.rate != 0};
 	int result;
 
 	if (!cuda)
 		return;
 	if (speed.clock_khz && speed.compute_major && speed.compute_major < FIRST_BLACKWELL)
-		period = sampling_session_period(speed.clock_khz);
-	result = sampling_session_begin(&context->session, self.library, cuda, period);
+		way.period = sampling_session_period(speed.clock_khz,
+						     way.windows ? exact_pace_looks(self.rate)
+								 : SAMPLING_LOOKS_PER_SECOND);
+	result = sampling_session_begin(&context->session, self.library, cuda, way);
 	if (result != CUPTI_ABI_SUCCESS) {
 		refuse(context, result);
 		return;
 	}
 	context->on = true;
+	exact_pace_begin(&context->pace, self.rate, monotonic_ns());
 	atomic_store(&self.begun, true);
 	number_reasons(context);
 }
 
-/* Sends the entries. name: the kernel's. */
-static void send(const struct context *context, const struct cupti_instruction *of)
+/* Sends the entries. launch: of exact samples. */
+static bool write_entries(const struct definition_kernel_samples *samples,
+			  const struct exact_launch *launch, uint32_t size)
+{
+	const struct definition_exact_samples exact = {*samples, launch->stack_id, launch->cbid};
+
+	return self.rate ? definition_writer_put_bulk(self.definitions, DEFINITION_EXACT_SAMPLES,
+						      &exact, sizeof(exact), self.passing.entries,
+						      size)
+			 : definition_writer_put_bulk(self.definitions, DEFINITION_KERNEL_SAMPLES,
+						      samples, sizeof(*samples),
+						      self.passing.entries, size);
+}
+
+static void send(const struct context *context, const struct cupti_instruction *of,
+		 const struct exact_launch *launch)
 {
 	struct passing *passing = &self.passing;
 	struct definition_kernel_samples head = {
@@ -241,16 +281,15 @@ static void send(const struct context *context, const struct cupti_instruction *
 	for (uint32_t i = 0; i < passing->count; i++)
 		samples += passing->entries[i].count;
 	if (passing->count &&
-	    !definition_writer_put_bulk(
-		    self.definitions, DEFINITION_KERNEL_SAMPLES, &head, sizeof(head),
-		    passing->entries,
-		    (uint32_t)(passing->count * sizeof(passing->entries[0]) + size)))
-		count(context, LEDGER_KERNEL_SAMPLE_LOST, samples);
+	    !write_entries(&head, launch,
+			   (uint32_t)(passing->count * sizeof(passing->entries[0]) + size)))
+		count(context, ways[self.rate != 0].lost, samples);
 	passing->count = 0;
 }
 
 /* Returns the samples of one instruction, whose entries it adds. */
-static uint64_t add(const struct context *context, const struct cupti_instruction *instruction)
+static uint64_t add(const struct context *context, const struct cupti_instruction *instruction,
+		    const struct exact_launch *launch)
 {
 	struct passing *passing = &self.passing;
 	uint64_t samples = 0;
@@ -261,7 +300,7 @@ static uint64_t add(const struct context *context, const struct cupti_instructio
 		if (!*sampling_session_reason(&context->session, stall->reason) || !stall->samples)
 			continue;
 		if (passing->count == ENTRIES)
-			send(context, instruction);
+			send(context, instruction, launch);
 		passing->entries[passing->count++] = (struct definition_kernel_sample){
 			.offset = (uint32_t)instruction->offset,
 			.reason = context->reasons[stall->reason],
@@ -279,6 +318,23 @@ static bool is_same(const struct cupti_instruction *a, const struct cupti_instru
 		(a->function && b->function && strcmp(a->function, b->function) == 0));
 }
 
+/* Finds the launch of each instruction in exact windows. */
+static void find_launches(const struct cupti_samples *samples)
+{
+	for (size_t i = 0; i < samples->nr_instructions && i < samples->room; i++) {
+		self.launches[i] = (struct exact_launch){0};
+		if (self.rate)
+			exact_windows_find(samples->instructions[i].correlation_id,
+					   &self.launches[i]);
+	}
+}
+
+static bool is_same_launch(size_t a, size_t b)
+{
+	return self.launches[a].stack_id == self.launches[b].stack_id &&
+	       self.launches[a].cbid == self.launches[b].cbid;
+}
+
 /* Passes on what CUPTI has given, kernel by kernel. is_whole: CUPTI gave all that it had in one call, and its sum tells
  * whether all of it is there. Where several calls are needed, each sum has samples that another call gives. */
 static void pass_on(struct context *context, struct cupti_samples *samples, bool is_whole)
@@ -287,33 +343,67 @@ static void pass_on(struct context *context, struct cupti_samples *samples, bool
 	uint64_t known = samples->other + samples->dropped, passed = 0;
 
 	define_reasons();
+	find_launches(samples);
 	for (size_t i = 0; i < samples->nr_instructions && i < samples->room; i++) {
 		if (!all[i].nr_stalls)
 			continue;
 		for (size_t k = i; k < samples->nr_instructions && k < samples->room; k++) {
-			if (k != i && (!all[k].nr_stalls || !is_same(&all[i], &all[k])))
+			if (k != i && (!all[k].nr_stalls || !is_same(&all[i], &all[k]) ||
+				       !is_same_launch(i, k)))
 				continue;
-			passed += add(context, &all[k]);
+			passed += add(context, &all[k], &self.launches[i]);
 			if (k != i)
 				all[k].nr_stalls = 0;
 		}
-		send(context, &all[i]);
+		send(context, &all[i], &self.launches[i]);
 		all[i].nr_stalls = 0;
 	}
 	if (is_whole && samples->total > known + passed)
 		samples->dropped += samples->total - known - passed;
 	if (passed + samples->other)
 		context->nr_full = 0;
-	count(context, LEDGER_KERNEL_SAMPLES, passed + samples->other + samples->dropped);
-	count(context, LEDGER_KERNEL_SAMPLE_OTHER, samples->other);
-	count(context, LEDGER_KERNEL_SAMPLE_LOST, samples->dropped);
+	const struct way *way = &ways[self.rate != 0];
+	count(context, way->samples, passed + samples->other + samples->dropped);
+	count(context, way->other, samples->other);
+	count(context, way->lost, samples->dropped);
+	exact_pace_add(&context->pace, passed + samples->other + samples->dropped, 0);
 }
 
+static void count_window(struct context *context)
+{
+	const struct exact_window *window = &context->window;
+
+	record_ring_count(self.definitions->ring, context->device_id, LEDGER_EXACT_WINDOWS, 1,
+			  window->end_ns - window->begin_ns);
+	exact_pace_add(&context->pace, 0, window->end_ns - window->ready_ns);
+}
+
+/* Launches wait meanwhile. Where one of them does not end, a session with exact windows stays, and its samples in it,
+ * because its end would never come. Continuous ones have always ended. */
 static void finish(struct context *context)
 {
-	sampling_session_end(&context->session, self.library);
-	pass_on(context, context->session.last, true);
+	const bool held = launch_gate_close();
+	struct cupti_sampling_call call = {.size = sizeof(call),
+					   .context = context->session.context};
+
+	const int state = exact_windows_drop(&context->window);
+	if (state == EXACT_WINDOW_OPEN && held) {
+		self.library->sampling_stop(&call);
+		context->window.end_ns = monotonic_ns();
+		if (!context->window.ready_ns)
+			context->window.ready_ns = context->window.end_ns;
+	}
+	if (state == EXACT_WINDOW_CLOSED || (state == EXACT_WINDOW_OPEN && held))
+		count_window(context);
 	context->on = false;
+	if (held || !self.rate) {
+		sampling_session_end(&context->session, self.library);
+		pass_on(context, context->session.last, true);
+	} else {
+		context->given_up = true;
+	}
+	if (held)
+		launch_gate_open();
 }
 
 /* Ends a session that gives nothing any more. If the GPU's buffer was full, another one gets samples again. */
@@ -344,7 +434,8 @@ static void end(struct context *context)
 {
 	if (!atomic_load(&context->context) || !context->on)
 		return;
-	look(context);
+	if (!self.rate)
+		look(context);
 	if (context->on && atomic_load(&context->context))
 		finish(context);
 }
@@ -360,6 +451,7 @@ void kernel_sampler_forget(void *context)
 			continue;
 		if (locked)
 			end(&self.contexts[i]);
+		exact_windows_drop(&self.contexts[i].window);
 		atomic_store(&self.contexts[i].context, NULL);
 	}
 	if (locked)
@@ -373,6 +465,7 @@ void kernel_sampler_leave(bool ended)
 	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++) {
 		if (locked && !ended)
 			end(&self.contexts[i]);
+		exact_windows_drop(&self.contexts[i].window);
 		atomic_store(&self.contexts[i].context, NULL);
 	}
 	if (locked)
@@ -402,6 +495,47 @@ static void wait_for_turn(struct context *context)
 		context->device_id);
 }
 
+/* Takes the account of a window that is closed, and asks for the next one in its time. */
+static int step_window(struct context *context)
+{
+	const int state = atomic_load(&context->window.state);
+	int result = CUPTI_ABI_SUCCESS;
+
+	if (state == EXACT_WINDOW_FAILED) {
+		result = context->window.result;
+		exact_windows_settle(&context->window);
+	} else if (state == EXACT_WINDOW_CLOSED) {
+		count_window(context);
+		result = look(context);
+		exact_windows_settle(&context->window);
+	} else if (state == EXACT_WINDOW_NONE &&
+		   monotonic_ns() >= exact_pace_next(&context->pace)) {
+		exact_windows_want(&context->window);
+	}
+	return result;
+}
+
+void kernel_sampler_enter(void *context, uint32_t correlation_id, uint32_t stack_id, uint32_t cbid)
+{
+	const struct exact_launch launch = {stack_id, cbid};
+	uint32_t i = place_of(context);
+
+	if (i < KERNEL_SAMPLER_CONTEXTS &&
+	    atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) == context)
+		exact_windows_enter(self.library, &self.contexts[i].window, context, correlation_id,
+				    &launch);
+}
+
+void kernel_sampler_exit(void *context, uint32_t correlation_id)
+{
+	const bool was_inside = exact_windows_leave(correlation_id);
+	uint32_t i = place_of(context);
+
+	if (was_inside && i < KERNEL_SAMPLER_CONTEXTS &&
+	    atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) == context)
+		exact_windows_exit(self.library, &self.contexts[i].window, context);
+}
+
 static void step(struct context *context, bool may_look)
 {
 	if (!atomic_load(&context->context) || context->given_up)
@@ -410,8 +544,8 @@ static void step(struct context *context, bool may_look)
 		refuse(context, CUPTI_ABI_NOT_SUPPORTED);
 		return;
 	}
-	if (context->on && may_look) {
-		int result = look(context);
+	if (context->on && (may_look || self.rate)) {
+		int result = self.rate ? step_window(context) : look(context);
 
 		if (result != CUPTI_ABI_SUCCESS)
 			fail(context, result);

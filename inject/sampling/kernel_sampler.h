@@ -2,7 +2,8 @@
  * session while a capture window is open. Once a second the guest's own thread passes on what CUPTI has, as
  * definitions, and counts it in the ledger:
  *	LEDGER_KERNEL_SAMPLES = passed on + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
- * Where CUPTI refuses, a notice says why, and the rest of the profile goes on. One per process. */
+ * With exact windows (exact_windows.h) the same holds for LEDGER_EXACT_SAMPLES and its two. Each sample then has the
+ * stack of its launch. Where CUPTI refuses, a notice says why, and the rest of the profile goes on. One per process. */
 #ifndef KERNEL_SAMPLER_H
 #define KERNEL_SAMPLER_H
 
@@ -17,6 +18,15 @@ struct definition_writer;
 /* Call it before the others, while there is no context. Both are borrowed for good. */
 void kernel_sampler_init(const struct cupti_library *library,
 			 struct definition_writer *definitions);
+
+/* Takes samples in exact windows alone, so many a second and GPU; call it after init. Both ways at once are not
+ * possible: CUPTI has one session a context, and a change of its mode takes 0.4 s, in which launches wait (an H200,
+ * CUPTI 13.0). */
+void kernel_sampler_use_windows(uint32_t rate);
+
+/* In the callbacks of a launch, while exact_windows_are_wanted(): its id, its stack and cbid as in launch_record. */
+void kernel_sampler_enter(void *context, uint32_t correlation_id, uint32_t stack_id, uint32_t cbid);
+void kernel_sampler_exit(void *context, uint32_t correlation_id);
 
 /* In CUPTI's callbacks: a context was created (device_id: CUDA ordinal), or is about to be destroyed.
  * kernel_sampler_forget() ends its session after a last look. It waits for a look that the guest's own thread is

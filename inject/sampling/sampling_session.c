@@ -6,9 +6,11 @@
 #include "inject/cupti/cupti_library.h"
 
 /* Of one look, and of a session's end, where CUPTI drops all that finds no room. Pages are touched as they are used. */
-#define INSTRUCTIONS  16384u
+#define INSTRUCTIONS  SAMPLING_INSTRUCTIONS
 #define REASONS_MAX   DEFINITION_STALL_REASONS_MAX
 #define SCRATCH_BYTES (16u << 20) /* of CUPTI's, for samples that it has decoded */
+/* The GPU's buffer of exact windows. CUPTI's own, of 512 MB, takes 0.3 s to make, for which the first launch waits. */
+#define WINDOW_BYTES ((size_t)32 << 20)
 
 /* Reasons come twice, "…" and "…_not_issued": the first counts all samples, the second those of cycles in which nothing
  * was issued. Others, such as "smsp__pcsamp_samples_data_dropped", are no reasons. */
@@ -111,20 +113,33 @@ static int find_reasons(struct sampling_session *session, const struct cupti_lib
 }
 
 static int configure(struct sampling_session *session, const struct cupti_library *library,
-		     uint32_t period)
+		     struct sampling_session_way way)
 {
-	struct cupti_sampling_setting settings[] = {
-		{.attribute = CUPTI_ABI_SAMPLING_MODE, .number = CUPTI_ABI_SAMPLING_CONTINUOUS},
+	struct cupti_sampling_setting settings[7] = {
+		{.attribute = CUPTI_ABI_SAMPLING_MODE,
+		 .number = way.windows ? CUPTI_ABI_SAMPLING_SERIALIZED
+				       : CUPTI_ABI_SAMPLING_CONTINUOUS},
 		{.attribute = CUPTI_ABI_SAMPLING_REASONS,
 		 .reasons = {session->nr_reasons, session->reasons}},
 		{.attribute = CUPTI_ABI_SAMPLING_SCRATCH, .bytes = SCRATCH_BYTES},
 		{.attribute = CUPTI_ABI_SAMPLING_BUFFER, .buffer = session->last},
-		{.attribute = CUPTI_ABI_SAMPLING_PERIOD, .number = period},
 	};
+	size_t count = 4;
+
+	if (way.windows)
+		settings[count++] = (struct cupti_sampling_setting){
+			.attribute = CUPTI_ABI_SAMPLING_START_STOP, .number = 1};
+	if (way.period)
+		settings[count++] = (struct cupti_sampling_setting){
+			.attribute = CUPTI_ABI_SAMPLING_PERIOD, .number = way.period};
+	/* Where CUPTI does not choose the period, it need not choose the buffer. */
+	if (way.windows && way.period)
+		settings[count++] = (struct cupti_sampling_setting){
+			.attribute = CUPTI_ABI_SAMPLING_HARDWARE, .bytes = WINDOW_BYTES};
 	struct cupti_sampling_settings call = {
 		.size = sizeof(call),
 		.context = session->context,
-		.count = sizeof(settings) / sizeof(settings[0]) - (period == 0),
+		.count = count,
 		.settings = settings,
 	};
 
@@ -140,7 +155,7 @@ static void disable(const struct sampling_session *session, const struct cupti_l
 }
 
 int sampling_session_begin(struct sampling_session *session, const struct cupti_library *library,
-			   void *context, uint32_t period)
+			   void *context, struct sampling_session_way way)
 {
 	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
 	int result;
@@ -153,7 +168,7 @@ int sampling_session_begin(struct sampling_session *session, const struct cupti_
 		return result;
 	result = find_reasons(session, library);
 	if (result == CUPTI_ABI_SUCCESS)
-		result = configure(session, library, period);
+		result = configure(session, library, way);
 	if (result != CUPTI_ABI_SUCCESS)
 		disable(session, library);
 	return result;
@@ -181,9 +196,9 @@ void sampling_session_end(struct sampling_session *session, const struct cupti_l
 	disable(session, library);
 }
 
-uint32_t sampling_session_period(uint32_t clock_khz)
+uint32_t sampling_session_period(uint32_t clock_khz, uint32_t looks)
 {
-	uint64_t cycles = clock_khz * 1000ull / SAMPLING_LOOKS_PER_SECOND;
+	uint64_t cycles = clock_khz * 1000ull / looks;
 	uint32_t period = 5;
 
 	while (period < 31 && (1ull << period) < cycles)

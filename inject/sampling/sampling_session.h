@@ -18,6 +18,8 @@
  * fewer looks a kernel that comes for a moment now and then is missed, however many warps each look has. */
 #define SAMPLING_LOOKS_PER_SECOND 2000u
 
+#define SAMPLING_INSTRUCTIONS 16384u /* of one look at most */
+
 struct cupti_library;
 
 /* Embedded; zeroed memory is a session that never began. */
@@ -31,21 +33,27 @@ struct sampling_session {
 	uint32_t nr_reasons;
 };
 
-/* Begins. period: the GPU notes one sample each 2^period cycles; 0: as often as CUPTI chooses. Returns a CUptiResult;
- * CUPTI_ABI_OUT_OF_MEMORY, too, if there is none for the session. On error it has not begun. */
+struct sampling_session_way {
+	uint32_t
+		period; /* the GPU notes one sample each 2^period cycles; 0: as often as CUPTI chooses */
+	bool windows; /* only between cuptiPCSamplingStart() and …Stop(), where kernels run one by one */
+};
+
+/* Begins. Returns a CUptiResult; CUPTI_ABI_OUT_OF_MEMORY, too, if there is none for the session. On error it has not
+ * begun. */
 int sampling_session_begin(struct sampling_session *session, const struct cupti_library *library,
-			   void *context, uint32_t period);
+			   void *context, struct sampling_session_way way);
 
 /* Fetches what CUPTI has. It is in session->samples until the next call, and *more says whether there is more. Returns
  * a CUptiResult; CUPTI_ABI_OUT_OF_MEMORY: the GPU's buffer was full, and this session gets nothing any more. */
 int sampling_session_look(struct sampling_session *session, const struct cupti_library *library,
 			  bool *more);
 
-/* Ends the session. What was left is in session->last. */
+/* Ends the session. What was left is in session->last. No launch may be under way (launch_gate.h). */
 void sampling_session_end(struct sampling_session *session, const struct cupti_library *library);
 
-/* The period that gives SAMPLING_LOOKS_PER_SECOND at a clock. Pure. */
-uint32_t sampling_session_period(uint32_t clock_khz);
+/* The period that gives so many looks a second at a clock, at most. Pure. */
+uint32_t sampling_session_period(uint32_t clock_khz, uint32_t looks);
 
 /* The name of a reason by CUPTI's index, cut to what people read: "long_scoreboard"; "": it is not counted. Borrowed
  * until the session begins again. */

@@ -193,8 +193,14 @@ uint32_t stack_dictionary_generated(const struct stack_dictionary *stacks, uint3
 int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct message_frame *frames,
 			       uint32_t depth, uint32_t *node_budget, uint32_t *node_id)
 {
-	uint32_t parent = STACK_NODE_NONE;
+	return stack_dictionary_add_within(stacks, STACK_NODE_NONE, frames, depth, node_budget,
+					   node_id);
+}
 
+int stack_dictionary_add_within(struct stack_dictionary *stacks, uint32_t parent,
+				const struct message_frame *frames, uint32_t depth,
+				uint32_t *node_budget, uint32_t *node_id)
+{
 	*node_id = STACK_NODE_NONE;
 	for (uint32_t i = depth; i > 0; i--) {
 		struct message_node node = {.parent = parent};

@@ -54,6 +54,11 @@ uint32_t stack_dictionary_generated(const struct stack_dictionary *stacks, uint3
 int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct message_frame *frames,
 			       uint32_t depth, uint32_t *node_budget, uint32_t *node_id);
 
+/* The same within a known stack: the outermost of the frames is called by parent's. */
+int stack_dictionary_add_within(struct stack_dictionary *stacks, uint32_t parent,
+				const struct message_frame *frames, uint32_t depth,
+				uint32_t *node_budget, uint32_t *node_id);
+
 uint32_t stack_dictionary_nr_modules(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_codes(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks);

@@ -236,6 +236,8 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_stall_reason);
 	case DEFINITION_KERNEL_SAMPLES:
 		return sizeof(struct definition_kernel_samples);
+	case DEFINITION_EXACT_SAMPLES:
+		return sizeof(struct definition_exact_samples);
 	case DEFINITION_CUBIN:
 		return sizeof(struct definition_cubin);
 	default:
@@ -296,6 +298,9 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 	case DEFINITION_KERNEL_SAMPLES:
 		return judge(definitions,
 			     ring_samples_add(definitions->samples, head, text, text_size));
+	case DEFINITION_EXACT_SAMPLES:
+		return judge(definitions,
+			     ring_samples_add_exact(definitions->samples, head, text, text_size));
 	case DEFINITION_CUBIN:
 		return judge(definitions,
 			     ring_samples_cubin(definitions->samples, head, text, text_size));

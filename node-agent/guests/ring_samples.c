@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stack_resolver.h"
+
 #include "base/array.h"
 #include "node-agent/cubin/cubin_table.h"
 #include "proto/host_sample.h"
@@ -14,16 +16,22 @@
 #define OFFSET_TEXT_MAX 32u
 #define NAMELESS        "<unknown>"
 
+static_assert(STACK_RESOLVER_DEPTH_MAX + CUBIN_FRAMES_MAX + 1 <= WIRE_STACK_DEPTH_MAX,
+	      "a launch, its kernel, and a place in it");
+
 /* A definition whose cubin waits for its line table. */
 struct waiting {
 	struct waiting *next;
 	struct definition_kernel_samples head;
+	enum host_sample_kind kind;
+	uint32_t launch;   /* node, of exact samples; STACK_NODE_NONE: not known */
 	uint32_t size;     /* bytes of all: those of this, of the entries, and of the name */
 	uint8_t entries[]; /* and the kernel's name, with a NUL */
 };
 
 struct ring_samples {
 	const struct ring_outputs *outputs; /* borrowed */
+	struct stack_resolver *stacks;      /* borrowed; of launches */
 	uid_t user;
 	bool is_late;               /* the guest has not heard of all code */
 	bool gave_up;               /* nothing waits for the rest of a cubin any more */
@@ -65,6 +73,11 @@ void ring_samples_destroy(struct ring_samples *samples)
 	cubin_table_destroy(samples->cubins);
 	free(samples->samples);
 	free(samples);
+}
+
+void ring_samples_set_stacks(struct ring_samples *samples, struct stack_resolver *stacks)
+{
+	samples->stacks = stacks;
 }
 
 void ring_samples_came_late(struct ring_samples *samples)
@@ -142,8 +155,8 @@ static size_t text_size(const struct cubin_frame *chain, size_t count, const cha
 }
 
 /* Makes the frames of an instruction, leaf first: its source, or its offset, and its kernel. */
-static int enter_all(struct ring_samples *samples, const char *kernel, uint32_t offset,
-		     const struct cubin_frame *chain, size_t count,
+static int enter_all(struct ring_samples *samples, const struct waiting *of, const char *kernel,
+		     uint32_t offset, const struct cubin_frame *chain, size_t count,
 		     struct message_frame frames[CUBIN_FRAMES_MAX + 1], uint32_t *depth)
 {
 	char text[OFFSET_TEXT_MAX];
@@ -152,16 +165,19 @@ static int enter_all(struct ring_samples *samples, const char *kernel, uint32_t 
 	*depth = 0;
 	for (size_t i = 0; i < count && r == 0; i++)
 		r = enter(samples, chain[i].file, chain[i].function ? chain[i].function : kernel,
-			  chain[i].line, &frames[(*depth)++]);
+			  chain[i].file ? chain[i].line : 0, &frames[(*depth)++]);
 	if (count == 0) {
 		snprintf(text, sizeof(text), "+0x%x", offset);
 		r = enter(samples, NULL, text, 0, &frames[(*depth)++]);
 	}
-	return r ? r : enter(samples, NULL, kernel, 0, &frames[(*depth)++]);
+	return r ? r
+		 : enter(samples, NULL, kernel,
+			 of->kind == HOST_SAMPLE_EXACT ? HOST_SAMPLE_EXACT_LINE : 0,
+			 &frames[(*depth)++]);
 }
 
 /* Finds the stack of an instruction. What finds no room has none, and its samples stay. 0 or -ENOMEM. */
-static int find_stack(struct ring_samples *samples, uint64_t crc, const char *kernel,
+static int find_stack(struct ring_samples *samples, const struct waiting *of, const char *kernel,
 		      uint32_t offset, uint32_t *stack_id)
 {
 	struct cubin_frame chain[CUBIN_FRAMES_MAX];
@@ -172,15 +188,16 @@ static int find_stack(struct ring_samples *samples, uint64_t crc, const char *ke
 
 	*stack_id = STACK_NODE_NONE;
 	if (samples->cubins)
-		count = cubin_table_find(samples->cubins, crc, kernel, offset, chain);
+		count = cubin_table_find(samples->cubins, of->head.cubin_crc, kernel, offset,
+					 chain);
 	size = text_size(chain, count, kernel);
 	/* New names make new nodes, so nothing is entered unless there is room for all nodes. */
 	if (size > samples->text_room || budget < (count ? count : 1) + 1)
 		return 0;
-	int r = enter_all(samples, kernel, offset, chain, count, frames, &depth);
+	int r = enter_all(samples, of, kernel, offset, chain, count, frames, &depth);
 	if (r == 0)
-		r = stack_dictionary_add_stack(samples->outputs->stacks, frames, depth,
-					       &samples->node_budget, stack_id);
+		r = stack_dictionary_add_within(samples->outputs->stacks, of->launch, frames, depth,
+						&samples->node_budget, stack_id);
 	if (samples->node_budget != budget)
 		samples->text_room -= (uint32_t)size;
 	return r == -ENOMEM ? r : 0;
@@ -191,17 +208,18 @@ static uint32_t device_of(const struct definition_kernel_samples *head)
 	return head->device_id < RECORD_DEVICES_MAX ? head->device_id : RECORD_DEVICES_MAX - 1;
 }
 
-static int add(struct ring_samples *samples, const struct definition_kernel_samples *head,
-	       const char *kernel, const struct definition_kernel_sample *entry)
+static int add(struct ring_samples *samples, const struct waiting *of, const char *kernel,
+	       const struct definition_kernel_sample *entry)
 {
+	const struct definition_kernel_samples *head = &of->head;
 	struct host_sample sample = {
 		.time_ns = head->time_ns ? head->time_ns : 1,
 		.duration_ns = entry->count,
 		.tid = device_of(head),
 		.name_id = samples->reasons[entry->reason],
-		.kind = HOST_SAMPLE_KERNEL,
+		.kind = (uint8_t)of->kind,
 	};
-	int r = find_stack(samples, head->cubin_crc, kernel, entry->offset, &sample.stack_id);
+	int r = find_stack(samples, of, kernel, entry->offset, &sample.stack_id);
 
 	if (r == 0)
 		samples->samples[samples->nr_samples++] = sample;
@@ -217,9 +235,11 @@ static bool lacks_code(const struct ring_samples *samples, uint64_t crc)
 }
 
 /* Adds the samples of a definition that makes sense. */
-static int add_all(struct ring_samples *samples, const struct definition_kernel_samples *head,
-		   const uint8_t *entries, const char *kernel)
+static int add_all(struct ring_samples *samples, const struct waiting *of)
 {
+	const struct definition_kernel_samples *head = &of->head;
+	const char *kernel = (const char *)of->entries +
+			     head->nr_entries * sizeof(struct definition_kernel_sample);
 	struct definition_kernel_sample entry;
 	uint64_t sum = 0;
 	int r = 0;
@@ -228,10 +248,13 @@ static int add_all(struct ring_samples *samples, const struct definition_kernel_
 			  samples->nr_samples + head->nr_entries, sizeof(*samples->samples)))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
-		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
-		r = add(samples, head, kernel, &entry);
+		memcpy(&entry, of->entries + i * sizeof(entry), sizeof(entry));
+		r = add(samples, of, kernel, &entry);
 		sum += entry.count;
 	}
+	if (of->kind == HOST_SAMPLE_EXACT && of->launch == STACK_NODE_NONE)
+		process_ledger_count(samples->outputs->ledger, device_of(head),
+				     LEDGER_EXACT_SAMPLE_NO_LAUNCH, sum);
 	if (lacks_code(samples, head->cubin_crc))
 		process_ledger_count(samples->outputs->ledger, device_of(head),
 				     LEDGER_KERNEL_SAMPLE_NO_CODE, sum);
@@ -263,7 +286,6 @@ static void append(struct ring_samples *samples, struct waiting *waiting)
 /* The definition becomes samples in its time. */
 static int pass(struct ring_samples *samples, struct waiting *waiting)
 {
-	const size_t size = waiting->head.nr_entries * sizeof(struct definition_kernel_sample);
 	int r = 0;
 
 	if (is_waiting(samples, &waiting->head)) {
@@ -274,8 +296,7 @@ static int pass(struct ring_samples *samples, struct waiting *waiting)
 		cubin_table_give_up(samples->cubins, waiting->head.cubin_crc);
 		count_lost_code(samples);
 	}
-	r = add_all(samples, &waiting->head, waiting->entries,
-		    (const char *)waiting->entries + size);
+	r = add_all(samples, waiting);
 	free(waiting);
 	return r;
 }
@@ -328,8 +349,8 @@ static uint32_t count_good(const uint8_t *entries, uint32_t nr_entries)
 	return nr_entries;
 }
 
-int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
-		     const void *entries, size_t size)
+static int take(struct ring_samples *samples, const struct definition_kernel_samples *head,
+		enum host_sample_kind kind, uint32_t launch, const void *entries, size_t size)
 {
 	const size_t entry_size = sizeof(struct definition_kernel_sample);
 
@@ -349,12 +370,34 @@ int ring_samples_add(struct ring_samples *samples, const struct definition_kerne
 	made->head = *head;
 	made->head.nr_entries = nr_good;
 	made->size = (uint32_t)room;
+	made->kind = kind;
+	made->launch = launch;
 	memcpy(made->entries, entries, nr_good * entry_size);
 	memcpy(made->entries + nr_good * entry_size, kernel, name_size);
 	if (head->time_ns > samples->newest_ns)
 		samples->newest_ns = head->time_ns;
 	int r = pass(samples, made);
 	return r ? r : nr_good < head->nr_entries ? -EINVAL : 0;
+}
+
+int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
+		     const void *entries, size_t size)
+{
+	return take(samples, head, HOST_SAMPLE_KERNEL, STACK_NODE_NONE, entries, size);
+}
+
+int ring_samples_add_exact(struct ring_samples *samples,
+			   const struct definition_exact_samples *head, const void *entries,
+			   size_t size)
+{
+	uint32_t launch = STACK_NODE_NONE;
+	int r = 0;
+
+	if (head->cbid > UINT16_MAX)
+		return -EINVAL;
+	if (head->cbid)
+		r = stack_resolver_node(samples->stacks, head->stack_id, head->cbid, &launch);
+	return r ? r : take(samples, &head->samples, HOST_SAMPLE_EXACT, launch, entries, size);
 }
 
 void ring_samples_close(struct ring_samples *samples)

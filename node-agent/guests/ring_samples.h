@@ -23,11 +23,15 @@
 
 struct message;
 struct ring_samples;
+struct stack_resolver;
 
 /* Creates the empty collection. The outputs are borrowed until destroy. user: the process's. NULL: out of memory.
  * destroy() accepts NULL. */
 struct ring_samples *ring_samples_create(const struct ring_outputs *outputs, uid_t user);
 void ring_samples_destroy(struct ring_samples *samples);
+
+/* Says who resolves the stacks of launches, before the first exact sample. Borrowed until destroy. */
+void ring_samples_set_stacks(struct ring_samples *samples, struct stack_resolver *stacks);
 
 /* Says that the guest came when the process ran: code that was loaded before is never told. From now on samples without
  * code are counted (LEDGER_KERNEL_SAMPLE_NO_CODE), also those of code without lines, which looks the same. */
@@ -42,6 +46,13 @@ int ring_samples_cubin(struct ring_samples *samples, const struct definition_cub
 		       const void *bytes, size_t size);
 int ring_samples_add(struct ring_samples *samples, const struct definition_kernel_samples *head,
 		     const void *entries, size_t size);
+
+/* Takes samples whose launch is known, within its stack. Those of a launch without a stack, because it is not
+ * known or the agent walks it, are counted (LEDGER_EXACT_SAMPLE_NO_LAUNCH). Their outermost frame is the kernel.
+ * Otherwise as ring_samples_add(). */
+int ring_samples_add_exact(struct ring_samples *samples,
+			   const struct definition_exact_samples *head, const void *entries,
+			   size_t size);
 
 /* Takes the line tables that workers have made, and adds the samples that waited for them. 0 or -ENOMEM. */
 int ring_samples_step(struct ring_samples *samples);

@@ -61,6 +61,7 @@ int ring_source_create(struct record_ring *ring, const struct ring_outputs *outp
 		ring_source_destroy(new_source);
 		return -ENOMEM;
 	}
+	ring_samples_set_stacks(new_source->definitions.samples, new_source->stacks);
 	*source = new_source;
 	return 0;
 }

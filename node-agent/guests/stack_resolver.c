@@ -20,15 +20,15 @@
 #include "proto/model_lines.h"
 #include "proto/stack_word.h"
 
-#define NODE_UNKNOWN 0u /* not resolved yet; known node ids are stored one higher */
-#define NAMELESS     "<unknown>"
-#define RANGE_PREFIX "[NVTX]"
-#define DERIVATIVES_MAX 4u      /* derivatives of derivatives that are followed */
-#define CBID_CAPTURE UINT32_MAX /* above the cbids of launches */
+#define NODE_UNKNOWN    0u /* not resolved yet; known node ids are stored one higher */
+#define NAMELESS        "<unknown>"
+#define RANGE_PREFIX    "[NVTX]"
+#define DERIVATIVES_MAX 4u         /* derivatives of derivatives that are followed */
+#define CBID_CAPTURE    UINT32_MAX /* above the cbids of launches */
 
 #define CODE_HAS_FILE (1u << 31) /* a Python function with lines, not a mark */
 static_assert(WIRE_ID_MAX < CODE_HAS_FILE, "an id and a bit");
-static_assert(2 * RECORD_STACK_DEPTH + 1 <= WIRE_STACK_DEPTH_MAX,
+static_assert(2 * RECORD_STACK_DEPTH + 1 <= STACK_RESOLVER_DEPTH_MAX,
 	      "a stack, its origin, and a forward stack");
 
 struct stack_resolver {
@@ -50,7 +50,7 @@ struct stack_resolver {
 	uint64_t words[RECORD_STACK_DEPTH];
 	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. The
 	 * frames of origins and of their forward stacks follow. */
-	struct message_frame frames[WIRE_STACK_DEPTH_MAX];
+	struct message_frame frames[STACK_RESOLVER_DEPTH_MAX];
 	struct record_ring_code code;
 };
 
@@ -417,7 +417,7 @@ static int resolve_words(struct stack_resolver *resolver, uint32_t depth, uint32
 	r = translate_all(resolver, resolver->words, depth, &resolver->frames[1]);
 	if (r == 0 && stack_word_is_origin(origin))
 		r = put_origins(resolver, origin, &resolver->frames[1 + depth],
-				WIRE_STACK_DEPTH_MAX - 1 - depth, &outer);
+				STACK_RESOLVER_DEPTH_MAX - 1 - depth, &outer);
 	if (r)
 		return r;
 	return cbid == CBID_CAPTURE ? add_capture(resolver, depth, outer, node_id)

@@ -12,6 +12,9 @@
 #include "node-agent/symbols/module_table.h"
 #include "proto/ring/record_ring.h"
 
+/* Nodes of a stack at most. What a sample adds within it has room below WIRE_STACK_DEPTH_MAX. */
+#define STACK_RESOLVER_DEPTH_MAX 512u
+
 struct stack_resolver;
 struct ring_outputs;
 

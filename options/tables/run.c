@@ -31,15 +31,20 @@ static const struct option_row rows[] = {
 	ROW_API,
 	{"collectives", 0, "on|off", 0, "Record calls of NCCL (default: on)."},
 	ROW_RAW_SAMPLES,
+	{"sample-gpu", 0, "RATE/s", 0,
+	 "Sample kernels in exact windows, so many times a second and GPU, each in its launch's "
+	 "stack: 100/s."},
 	{"timeline", 0, "TIME|all", 0,
-	 "Keep each launch and piece of GPU work of the last TIME, or all, for flamegrid timeline."},
+	 "Keep each launch and piece of GPU work of the last TIME, or all, for flamegrid "
+	 "timeline."},
 	{"nvtx-digits", 0, "auto|keep|mask", OPTION_EXPERIMENTAL,
 	 "Choose what becomes of numbers in the names of ranges."},
 	ROW_GRAPHS,
 	{"meter", 0, "sampled|full", OPTION_EXPERIMENTAL,
 	 "Measure the guest's own cost on one launch in 64, or on all."},
 	{"max-cost", 0, "PERCENT", 0,
-	 "Take less of the stacks while the guest costs the launching threads more of their time: 2%."},
+	 "Take less of the stacks while the guest costs the launching threads more of their time: "
+	 "2%."},
 
 	OPTION_GROUP("When it is recorded"),
 	{"delay", 0, "TIME", OPTION_DAILY, "Begin this long after the start of the command."},

@@ -27,7 +27,7 @@
 #define WIRE_FRAME_MAX       (4u << 20) /* bytes of one frame */
 #define WIRE_DEPTH_MAX       4u         /* nested arrays */
 #define WIRE_STRING_MAX      65535u     /* bytes of one string */
-#define WIRE_STACK_DEPTH_MAX 512u       /* nodes from a leaf to its root */
+#define WIRE_STACK_DEPTH_MAX 576u       /* nodes from a leaf to its root */
 #define WIRE_EVENTS_MAX      65536u     /* records of one kind in one EVENTS message */
 #define WIRE_ITEMS_MAX                                                                             \
 	65536u /* strings, modules, codes, frames, nodes, symbols, entries in one message */

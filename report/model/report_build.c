@@ -43,6 +43,7 @@ struct report {
 	struct report_loss *losses;
 	struct report_notice *notices;
 	struct report_memory_row *memory;
+	struct stall_agreement *agreement;
 	char *title, *verdict;
 };
 
@@ -79,6 +80,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->notices);
 	free(report->memory);
 	free(report->tree.metered);
+	free(report->agreement);
 	free(report->title);
 	free(report->verdict);
 	free(report);
@@ -266,10 +268,7 @@ static int take_sample_row(void *context, const struct fold_row *row)
 static int take_stall(void *context, const struct stall_part *part)
 {
 	struct builder *builder = context;
-	struct fold_row row = {.key = *part->key,
-			       .near_first = FOLD_NEAR_NONE,
-			       .count = part->count,
-			       .ns = part->ns};
+	const struct fold_row row = report_samples_stall(part);
 	const struct roster *roster = builder->collection->roster;
 	uint32_t node;
 	int error = report_paths_stall(
@@ -277,12 +276,6 @@ static int take_stall(void *context, const struct stall_part *part)
 		report_key_gpu(roster, roster_process(roster, part->key->process_id), part->key),
 		&node);
 
-	row.key.kind = REPORT_KIND_STALL;
-	row.key.name_id = part->reason;
-	row.key.copy_kind = part->kind == STALL_PART_NOT_SAMPLED     ? REPORT_STALL_NOT_SAMPLED
-			    : part->kind == STALL_PART_OTHER_REASONS ? REPORT_STALL_OTHER
-								     : 0;
-	row.key.copy_kind |= part->is_assumed ? REPORT_STALL_ASSUMED : 0;
 	return error ? error : add_leaf_at(builder, &row, node);
 }
 
@@ -312,7 +305,10 @@ static int add_stalls(struct builder *builder)
 		total->ns = tree->kernel_ns;
 	if (error || !(tree->planes & 1u << REPORT_PLANE_STALLS))
 		return error;
-	return stall_split_each(builder->profile, find_launch, take_stall, builder);
+	error = report_paths_agreement(builder->paths, builder->profile,
+				       &builder->report->agreement);
+	tree->agreement = builder->report->agreement;
+	return error ? error : stall_split_each(builder->profile, find_launch, take_stall, builder);
 }
 
 /* ---- meters */

@@ -27,7 +27,7 @@ enum report_kind {
 	/* The time of kernels by what their instructions waited for. It has a GPU and a stream. */
 	REPORT_KIND_STALL = REPORT_KIND_HOST + HOST_SAMPLE_KERNEL,
 	/* The idle time of a GPU, which belongs to no stream. */
-	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
+	REPORT_KIND_IDLE = REPORT_KIND_STALL + 1,
 	/* Leaves of energy, and of the use of GPUs: of GPU work, of none, and what neither explains. */
 	REPORT_KIND_ENERGY,
 	REPORT_KIND_USE,

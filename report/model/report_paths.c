@@ -10,6 +10,7 @@
 
 #include "aggregator/core/idle_fold.h"
 #include "aggregator/core/idle_work.h"
+#include "aggregator/profile/exact_stack.h"
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "proto/backward_frame.h"
@@ -496,9 +497,11 @@ static int add_place(struct report_paths *paths, uint32_t stack_id, uint32_t *no
 {
 	uint32_t frames[WIRE_STACK_DEPTH_MAX], depth = 0;
 	const struct catalog_node *at = catalog_node(paths->catalog, stack_id);
+	const struct catalog_node *end =
+		catalog_node(paths->catalog, exact_stack_kernel(paths->catalog, stack_id));
 	int error = 0;
 
-	for (; at->parent; at = catalog_node(paths->catalog, at->parent)) {
+	for (; at != end; at = catalog_node(paths->catalog, at->parent)) {
 		if (depth == WIRE_STACK_DEPTH_MAX)
 			return -EPROTO;
 		frames[depth++] = at->frame;
@@ -525,6 +528,23 @@ int report_paths_stall(struct report_paths *paths, const struct stall_part *part
 		return error;
 	return part->kind == STALL_PART_PLACE ? add_place(paths, part->stack_id, node)
 					      : add_text(paths, *node, OTHER_PLACES, node);
+}
+
+int report_paths_agreement(struct report_paths *paths, const struct profile *profile,
+			   struct stall_agreement **agreement)
+{
+	int error = stall_agreement_make(profile, agreement);
+
+	for (uint32_t i = 0; !error && i < (*agreement)->nr_rows; i++) {
+		struct stall_agreement_row *row = &(*agreement)->rows[i];
+
+		error = report_names_string(paths->names, row->name, &row->name);
+	}
+	if (error) {
+		free(*agreement);
+		*agreement = NULL;
+	}
+	return error;
 }
 
 const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node)

@@ -17,6 +17,7 @@
 #include "aggregator/profile/catalog.h"
 #include "report/frames/backward_path.h"
 #include "report/frames/frame_class.h"
+#include "report/stalls/stall_agreement.h"
 #include "report/stalls/stall_split.h"
 
 /* The host of an idle GPU: there is no sample of it; the thread was in no sample, and in no recorded wait; the gaps are
@@ -57,6 +58,11 @@ int report_paths_mark(struct report_paths *paths, uint32_t node, const char *tex
  * allows; -ENOMEM. */
 int report_paths_stall(struct report_paths *paths, const struct stall_part *part, int32_t gpu,
 		       uint32_t *node);
+
+/* Compares both ways of sampling (stall_agreement_make()), with texts' indexes as the names of rows. *agreement is the
+ * caller's: free(). */
+int report_paths_agreement(struct report_paths *paths, const struct profile *profile,
+			   struct stall_agreement **agreement);
 
 /* Returns, for each of the first nr_names texts of report_names, the name of the framework whose frames alone have it,
  * or 0. The caller owns it: free(). NULL: out of memory. */

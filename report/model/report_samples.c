@@ -17,7 +17,7 @@ static int take_sample(struct fold_row row, report_samples_take *take, void *con
 {
 	if (row.key.kind >= HOST_SAMPLE_KINDS)
 		return -EPROTO;
-	if (row.key.kind == HOST_SAMPLE_KERNEL)
+	if (row.key.kind >= HOST_SAMPLE_KERNEL)
 		return 0;
 	row.key.device_id = RECORD_DEVICE_NONE;
 	row.key.kind = (uint8_t)(REPORT_KIND_HOST + row.key.kind);
@@ -60,10 +60,26 @@ int report_samples_each_stall(const struct profile *profile, report_samples_take
 		struct fold_row row = samples[i];
 
 		row.key.kind = REPORT_KIND_STALL;
-		if (samples[i].key.kind == HOST_SAMPLE_KERNEL)
+		if (samples[i].key.kind >= HOST_SAMPLE_KERNEL)
 			error = take(context, &row);
 	}
 	return error;
+}
+
+struct fold_row report_samples_stall(const struct stall_part *part)
+{
+	struct fold_row row = {.key = *part->key,
+			       .near_first = FOLD_NEAR_NONE,
+			       .count = part->count,
+			       .ns = part->ns};
+
+	row.key.kind = REPORT_KIND_STALL;
+	row.key.name_id = part->reason;
+	row.key.copy_kind = part->kind == STALL_PART_NOT_SAMPLED     ? REPORT_STALL_NOT_SAMPLED
+			    : part->kind == STALL_PART_OTHER_REASONS ? REPORT_STALL_OTHER
+								     : 0;
+	row.key.copy_kind |= part->is_assumed ? REPORT_STALL_ASSUMED : 0;
+	return row;
 }
 
 bool report_samples_is_pause(const struct fold_key *key)

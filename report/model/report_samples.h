@@ -8,6 +8,7 @@
 
 #include "aggregator/core/fold_table.h"
 #include "report/profile/profile.h"
+#include "report/stalls/stall_split.h"
 
 typedef int report_samples_take(void *context, const struct fold_row *row);
 
@@ -20,6 +21,9 @@ int report_samples_each(const struct profile *profile, report_samples_take *take
  * no time. */
 int report_samples_each_stall(const struct profile *profile, report_samples_take *take,
 			      void *context);
+
+/* Returns the row of a part of a kernel's time. */
+struct fold_row report_samples_stall(const struct stall_part *part);
 
 /* Returns whether a row of this key, as handed to take, is idle time in a pause. */
 bool report_samples_is_pause(const struct fold_key *key);

@@ -156,6 +156,8 @@ struct report_metered_gpu {
 	uint32_t nr_classes;
 };
 
+struct stall_agreement; /* report/stalls/stall_agreement.h */
+
 /* The completeness of a profile (report_completeness.h). */
 enum report_state {
 	REPORT_COMPLETE = 0,
@@ -193,6 +195,9 @@ struct report_tree {
 	uint32_t planes; /* planes whose leaves are here: a set, 1 << enum report_plane */
 	struct report_plane_total plane_totals[REPORT_PLANES];
 	uint64_t pause_ns; /* of the idle time: in pauses */
+	/* how far continuous and exact samples agree; a row's name is an index into strings; NULL: the plane of
+	 * stalls is not here */
+	const struct stall_agreement *agreement;
 
 	/* Sums of GPU work, whether or not its leaves are here, and totals of the ledger, for the closing line of every
 	 * report. */

@@ -1,4 +1,5 @@
-/* The samples of running kernels in a profile (HOST_SAMPLE_KERNEL), by kernel. Used by one thread. */
+/* The samples of running kernels in a profile by kernel; those of exact windows by the stack of the launch, too. Used
+ * by one thread. */
 #ifndef STALL_KERNELS_H
 #define STALL_KERNELS_H
 
@@ -10,25 +11,34 @@
 
 /* The samples of one place for one reason. */
 struct stall_place {
-	uint32_t stack_id; /* node of the catalog, with the kernel's name as the outermost frame */
+	uint32_t stack_id; /* node of the catalog, as in proto/host_sample.h */
 	uint32_t reason;   /* string of the catalog; 0: not known */
+	uint32_t number;   /* equal where names of kernels, frames in them and reasons are */
 	uint64_t count;    /* above 0 */
 };
 
-/* A kernel of one process on one device. */
+/* A kernel of one process on one device; of exact samples by launch, a kernel of one launch's stack. */
 struct stall_kernel {
 	uint32_t process_id, device_id; /* as in fold_key: device_id is a CUDA ordinal */
 	uint32_t name_id;               /* string of the catalog; 0: not known */
+	uint32_t launch_id;             /* by launch: its stack; 0: not known */
 	/* by count, the most first, then by the content of stack and reason */
 	const struct stall_place *places;
 	uint32_t nr_places; /* above 0 */
 	stall_sum count;    /* of all places */
 };
 
-struct stall_kernels {
-	struct stall_kernel *kernels; /* owns; by process, device, name */
+/* Kernels, by process, device, name, launch. */
+struct stall_kernel_list {
+	struct stall_kernel *kernels; /* owns */
 	uint32_t nr_kernels;
 	struct stall_place *places; /* owns */
+};
+
+struct stall_kernels {
+	struct stall_kernel_list all;      /* samples of both kinds */
+	struct stall_kernel_list launches; /* exact samples among these, by launch */
+	uint32_t nr_numbers;               /* of places; each is below */
 };
 
 /* Gathers all of a profile. 0; -EPROTO: a sample names what the profile does not hold; -ENOMEM. Call fini() in either
@@ -39,5 +49,10 @@ void stall_kernels_fini(struct stall_kernels *kernels);
 /* Finds the kernel of a GPU record's key; NULL: no sample is known to be its own. */
 const struct stall_kernel *stall_kernels_find(const struct stall_kernels *kernels,
 					      const struct fold_key *key);
+
+/* Finds the exact samples of a GPU record's kernel and launch. NULL: there are none; or the record is that of a graph's
+ * node, whose place in the graph samples do not tell. */
+const struct stall_kernel *stall_kernels_find_launch(const struct stall_kernels *kernels,
+						     const struct fold_key *key);
 
 #endif

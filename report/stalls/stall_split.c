@@ -11,6 +11,7 @@
 /* A row of totals of a kernel with samples. */
 struct row {
 	const struct stall_kernel *kernel;
+	const struct stall_kernel *own; /* exact samples that divide it; NULL: it has too few */
 	struct fold_key key;
 	uint32_t path;
 	uint64_t count, ns;
@@ -26,8 +27,10 @@ struct split {
 		*totals;  /* owns; of kernels with samples, because a key may come several times */
 	struct row *rows; /* owns */
 	uint32_t nr_rows;
-	uint64_t ns;       /* of all kernels */
-	uint64_t least_ns; /* of a part, where there would be too many; else 0 */
+	uint64_t *taken; /* owns; of one kernel, by number of place: samples of rows of their own */
+	struct stall_place *rest; /* owns; room for a kernel's places */
+	uint64_t ns;              /* of all kernels */
+	uint64_t least_ns;        /* of a part, where there would be too many; else 0 */
 };
 
 /* The parts into which each row of one kernel is divided. */
@@ -198,10 +201,15 @@ static int give_without_record(const struct split *split, const struct stall_ker
 
 /* A row's nanoseconds are divided over its parts, and a part's samples over the rows: both sums are exact. weights: of
  * the rows that had their turn; of these and this one; of all. */
+struct turn {
+	stall_sum before, after, total;
+	bool has_time, is_assumed;
+	bool is_empty; /* parts have no samples to give: they were given to others */
+};
+
 static int give_row(const struct split *split, const struct pieces *pieces, const struct row *row,
-		    const stall_sum weights[static 3], bool is_assumed)
+		    const struct turn *turn)
 {
-	const stall_sum before = weights[0], after = weights[1], total = weights[2];
 	stall_sum samples = 0;
 	uint64_t given_ns = 0;
 	int error = 0;
@@ -210,48 +218,148 @@ static int give_row(const struct split *split, const struct pieces *pieces, cons
 		struct stall_part part = pieces->parts[i];
 
 		samples += part.count;
-		const uint64_t until_ns = stall_share(row->ns, samples, pieces->count);
+		const uint64_t until_ns =
+			turn->has_time ? stall_share(row->ns, samples, pieces->count) : 0;
 		part.ns = until_ns - given_ns;
 		given_ns = until_ns;
-		part.count = stall_share(part.count, after, total) -
-			     stall_share(part.count, before, total);
+		part.count = turn->is_empty
+				     ? 0
+				     : stall_share(part.count, turn->after, turn->total) -
+					       stall_share(part.count, turn->before, turn->total);
 		part.key = &row->key;
 		part.has_record = true;
-		part.is_assumed = is_assumed;
+		part.is_assumed = turn->is_assumed;
 		if (part.ns || part.count)
 			error = split->take(split->context, &part);
 	}
 	return error;
 }
 
-static int give_kernel(const struct split *split, const struct row *rows, uint32_t nr_rows,
-		       struct pieces *pieces)
+/* Of one kernel. */
+struct rows {
+	const struct row *list;
+	uint32_t count, nr_paths;
+};
+
+/* Returns whether a row takes its turn: those divided by these samples, or, of own NULL, by what is left. */
+static bool is_of(const struct row *row, const struct stall_kernel *own, bool any)
 {
-	const struct stall_kernel *kernel = rows->kernel;
-	stall_sum weights[3] = {0};
-	uint32_t nr_paths;
+	return any || row->own == own;
+}
+
+/* Gives the rows of own, or any rows, by these samples. */
+static int give_rows(const struct split *split, const struct rows *rows,
+		     const struct stall_kernel *by, const struct stall_kernel *own, bool any,
+		     struct turn turn, struct pieces *pieces)
+{
+	const stall_sum least_ns = (stall_sum)split->least_ns * rows->nr_paths;
 	uint64_t ns = 0;
-	int error = count_paths(rows, nr_rows, &nr_paths);
+	int error = 0;
 
-	if (error)
-		return error;
-	for (uint32_t i = 0; i < nr_rows; i++) {
-		ns = ledger_add_saturating(ns, rows[i].ns);
-		weights[2] += rows[i].ns;
+	turn.before = turn.after = turn.total = 0;
+	for (uint32_t i = 0; i < rows->count; i++) {
+		if (!is_of(&rows->list[i], own, any))
+			continue;
+		ns = ledger_add_saturating(ns, rows->list[i].ns);
+		turn.total += rows->list[i].ns;
 	}
-	const bool has_time = weights[2] > 0;
-	if (!has_time)
-		weights[2] = nr_rows;
-	const stall_sum least_ns = (stall_sum)split->least_ns * nr_paths;
-
-	make_pieces(pieces, kernel,
-		    nr_own(kernel, ns, least_ns > UINT64_MAX ? UINT64_MAX : (uint64_t)least_ns));
-	for (uint32_t i = 0; i < nr_rows && !error; i++) {
-		weights[0] = weights[1];
-		weights[1] += has_time ? rows[i].ns : 1;
-		error = give_row(split, pieces, &rows[i], weights, nr_paths > 1);
+	const bool has_weights = turn.total > 0;
+	for (uint32_t i = 0; i < rows->count && !has_weights; i++)
+		turn.total += is_of(&rows->list[i], own, any);
+	make_pieces(pieces, by,
+		    nr_own(by, ns, least_ns > UINT64_MAX ? UINT64_MAX : (uint64_t)least_ns));
+	for (uint32_t i = 0; i < rows->count && !error; i++) {
+		if (!is_of(&rows->list[i], own, any))
+			continue;
+		turn.before = turn.after;
+		turn.after += has_weights ? rows->list[i].ns : 1;
+		error = give_row(split, pieces, &rows->list[i], &turn);
 	}
 	return error;
+}
+
+static int by_count(const void *a, const void *b, void *catalog)
+{
+	const struct stall_place *x = a, *y = b;
+	int result = stall_order_numbers(y->count, x->count);
+
+	if (!result)
+		result = stall_order_stacks(catalog, x->stack_id, y->stack_id);
+	return result ? result : stall_order_strings(catalog, x->reason, y->reason);
+}
+
+/* Finds what the kernel has besides samples that were taken. */
+static struct stall_kernel rest_of(const struct split *split, const struct stall_kernel *kernel)
+{
+	struct stall_kernel rest = *kernel;
+
+	rest.places = split->rest;
+	rest.nr_places = 0;
+	rest.count = 0;
+	for (uint32_t i = 0; i < kernel->nr_places; i++) {
+		struct stall_place place = kernel->places[i];
+		uint64_t *taken = &split->taken[place.number];
+		const uint64_t part = *taken < place.count ? *taken : place.count;
+
+		*taken -= part;
+		place.count -= part;
+		rest.count += place.count;
+		if (place.count)
+			split->rest[rest.nr_places++] = place;
+	}
+	if (rest.nr_places)
+		qsort_r(split->rest, rest.nr_places, sizeof(*split->rest), by_count,
+			split->profile->collection->catalog);
+	return rest;
+}
+
+/* Gives rows with exact samples of their own these, each sum once. */
+static int give_own(const struct split *split, const struct rows *rows, bool *has_others,
+		    struct pieces *pieces)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < rows->count && !error; i++) {
+		const struct stall_kernel *own = rows->list[i].own;
+		bool is_first = own != NULL;
+
+		*has_others |= !own;
+		for (uint32_t k = 0; k < i && is_first; k++)
+			is_first = rows->list[k].own != own;
+		if (!is_first)
+			continue;
+		for (uint32_t k = 0; k < own->nr_places; k++)
+			split->taken[own->places[k].number] += own->places[k].count;
+		error = give_rows(split, rows, own, own, false, (struct turn){.has_time = true},
+				  pieces);
+	}
+	return error;
+}
+
+static int give_kernel(const struct split *split, struct row *list, uint32_t count,
+		       struct pieces *pieces)
+{
+	const struct stall_kernel *kernel = list->kernel;
+	struct rows rows = {.list = list, .count = count};
+	bool has_others = false;
+	int error = count_paths(list, count, &rows.nr_paths);
+
+	for (uint32_t i = 0; i < count && rows.nr_paths > 1; i++) {
+		list[i].own = stall_kernels_find_launch(&split->kernels, &list[i].key);
+		if (list[i].own && list[i].own->count < STALL_EXACT_LEAST)
+			list[i].own = NULL;
+	}
+	if (!error)
+		error = give_own(split, &rows, &has_others, pieces);
+	if (error)
+		return error;
+	const struct stall_kernel rest = rest_of(split, kernel);
+	const struct turn turn = {
+		.has_time = has_others, .is_assumed = rows.nr_paths > 1, .is_empty = !rest.count};
+	if (!rest.count && !has_others)
+		return 0;
+	return give_rows(split, &rows, rest.count ? &rest : kernel, NULL, !has_others, turn,
+			 pieces);
 }
 
 /* ---- all kernels */
@@ -271,8 +379,8 @@ static int find_least(struct split *split)
 	uint32_t first = 0;
 	int error = 0;
 
-	for (uint32_t i = 0; i < split->kernels.nr_kernels && !error; i++) {
-		const struct stall_kernel *kernel = &split->kernels.kernels[i];
+	for (uint32_t i = 0; i < split->kernels.all.nr_kernels && !error; i++) {
+		const struct stall_kernel *kernel = &split->kernels.all.kernels[i];
 		const uint32_t end = end_of(split, kernel, first);
 		const uint64_t own =
 			kernel->nr_places < STALL_PLACES_MAX ? kernel->nr_places : STALL_PLACES_MAX;
@@ -286,14 +394,17 @@ static int find_least(struct split *split)
 	return error;
 }
 
-static int give_all(const struct split *split)
+static int give_all(struct split *split)
 {
 	struct pieces *pieces = malloc(sizeof(*pieces));
 	uint32_t first = 0;
-	int error = pieces ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < split->kernels.nr_kernels && !error; i++) {
-		const struct stall_kernel *kernel = &split->kernels.kernels[i];
+	split->taken = calloc(split->kernels.nr_numbers + 1ul, sizeof(*split->taken));
+	split->rest = malloc((split->kernels.nr_numbers + 1ul) * sizeof(*split->rest));
+	int error = pieces && split->taken && split->rest ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < split->kernels.all.nr_kernels && !error; i++) {
+		const struct stall_kernel *kernel = &split->kernels.all.kernels[i];
 		const uint32_t end = end_of(split, kernel, first);
 
 		error = end > first ? give_kernel(split, split->rows + first, end - first, pieces)
@@ -310,7 +421,7 @@ int stall_split_each(const struct profile *profile, stall_split_path *path, stal
 	struct split split = {.profile = profile, .path = path, .take = take, .context = context};
 	int error = stall_kernels_init(&split.kernels, profile);
 
-	if (!error && split.kernels.nr_kernels) {
+	if (!error && split.kernels.all.nr_kernels) {
 		split.totals = fold_table_create();
 		error = split.totals ? profile_each_total(profile, take_total, &split) : -ENOMEM;
 		if (!error)
@@ -323,5 +434,7 @@ int stall_split_each(const struct profile *profile, stall_split_path *path, stal
 	stall_kernels_fini(&split.kernels);
 	fold_table_destroy(split.totals);
 	free(split.rows);
+	free(split.taken);
+	free(split.rest);
 	return error;
 }

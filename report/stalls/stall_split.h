@@ -1,6 +1,7 @@
 /* Divides the exact time of each kernel by what its instructions waited for: in proportion to the kernel's samples. The
- * parts of a row of totals sum to its nanoseconds, and the samples of all parts are those of the profile. Used by one
- * thread. */
+ * parts of a row of totals sum to its nanoseconds, and the samples of all parts are those of the profile. Where several
+ * paths launch a kernel, one with STALL_EXACT_LEAST exact samples (HOST_SAMPLE_EXACT) is divided by these alone; the
+ * others by what is left, which nothing tells apart. Used by one thread. */
 #ifndef STALL_SPLIT_H
 #define STALL_SPLIT_H
 
@@ -19,6 +20,9 @@
 /* Of the other places of a kernel; beyond these one part has the rest. */
 #define STALL_REASONS_MAX 64u
 
+/* With so many a share of a half is known within 4 points (one standard deviation). */
+#define STALL_EXACT_LEAST 200u
+
 enum stall_part_kind {
 	STALL_PART_PLACE,
 	STALL_PART_OTHER,         /* of one reason, the places without a part of their own */
@@ -33,10 +37,9 @@ struct stall_part {
 	bool has_record;
 	/* the kernel was launched by several paths, so that nothing tells which samples belong to this one */
 	bool is_assumed;
-	uint32_t
-		stack_id; /* of STALL_PART_PLACE: node, with the kernel's name as the outermost frame */
-	uint32_t reason; /* string; 0: not known, or several */
-	uint64_t count;  /* samples */
+	uint32_t stack_id; /* of STALL_PART_PLACE: node, as in proto/host_sample.h */
+	uint32_t reason;   /* string; 0: not known, or several */
+	uint64_t count;    /* samples */
 	uint64_t ns;
 };
 

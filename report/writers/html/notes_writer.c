@@ -9,6 +9,7 @@
 
 #include "report/model/report_dimension.h"
 #include "report/model/report_summary.h"
+#include "report/stalls/stall_agreement.h"
 
 #define VERDICT_MAX 4096u
 
@@ -88,8 +89,19 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 	putc(']', out);
 }
 
+static void write_agreement(FILE *out, const struct report_tree *tree)
+{
+	const struct stall_agreement_row *total = tree->agreement ? &tree->agreement->total : NULL;
+
+	if (!total || !total->exact)
+		return;
+	fprintf(out, ",\n\"agreement\":[%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+		total->places, total->launches, total->exact, total->matched, total->samples);
+}
+
 void notes_writer_json(FILE *out, const struct report_tree *tree)
 {
+	write_agreement(out, tree);
 	write_losses(out, tree);
 	write_notices(out, tree);
 	write_cost(out, tree);

@@ -26,6 +26,10 @@ function showPath() {
 
 const sumOfDevices = (field) => (profile.devices ?? []).reduce((sum, device) => sum + device[field], 0);
 
+// How far exact windows agree with continuous samples.
+const agreementText = ([lines, launches, , matched]) => `agree in ${percentText(lines, 1)} of lines and reasons` +
+	(matched ? `, ${percentText(launches, 1)} of launches` : "");
+
 function showTotals() {
 	const { kernels, kernelNs, copies, copyNs, fills, memsetNs, pauseNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
 	const records = BigInt(kernels) + BigInt(copies) + BigInt(graphs);
@@ -54,6 +58,8 @@ function showTotals() {
 			plane === "energy" ? [label, energyText(mj), `${grouped(mj)} mJ by the boards' counters`] :
 			plane === "use" ? [label, `SM active ${timeText(mj)}`, `${grouped(mj)} ns in which multiprocessors had work, mean of all`] :
 				[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
+		...(profile.agreement ? [["exact windows", agreementText(profile.agreement),
+			`${grouped(profile.agreement[2])} exact samples beside ${grouped(profile.agreement[4])} continuous ones`]] : []),
 		["processes", grouped(profile.processes), ""]];
 
 	$("title").textContent = profile.title || "GPU profile";

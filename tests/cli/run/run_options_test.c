@@ -38,6 +38,7 @@ static const char *value_of(const struct option_row *row)
 		{"N", "9"},
 		{"ON/PERIOD", "1s/30s"},
 		{"PERCENT", "2%"},
+		{"RATE/s", "100/s"},
 		{"TIME", "1s"},
 		{"TIME|all", "30s"},
 	};

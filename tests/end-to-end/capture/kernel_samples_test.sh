@@ -38,7 +38,7 @@ table = Cubin(sys.argv[1])
 reasons = {"14": "long scoreboard", "28": "selected", "2": "barrier"}
 sums = collections.Counter()
 for line in open(sys.argv[2]):
-    device, kernel, offset, reason, count = line.rstrip("\n").split("\t")
+    device, kernel, offset, reason, count, depth = line.rstrip("\n").split("\t")
     frames = table.chain(kernel, int(offset)) if any(f.name == kernel for f in table.functions) else []
     text = [os.path.basename(f) + (":%d" % l if n in (None, kernel) else ":%s:%d" % (n, l)) for n, f, l in reversed(frames)]
     sums[";".join([kernel] + (text or ["+0x%x" % int(offset)]) + ["[stall]" + reasons[reason]])] += int(count)

@@ -20,6 +20,8 @@ price_options() {
 	full) echo --meter full ;;
 	bare) echo --stacks none ;;
 	kept) echo --timeline all ;;
+	stalls) echo --record stalls ;;
+	exact) echo --sample-gpu 100/s ;;
 	esac
 }
 

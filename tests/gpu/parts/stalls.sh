@@ -33,3 +33,51 @@ stalls() {
 			"$scratch/stalls_train/profile.db" || failed=1
 	fi
 }
+
+# exact_agree NUMBER: profiles the plants both ways, and compares.
+exact_agree() {
+	local always=exact.always.$1 windows=exact.windows.$1 both=exact.both.$1
+
+	stalls_run "$always" "$scratch/stall_plants" 400
+	"$flamegrid" run -q --sample-gpu "${EXACT_RATE:-10000}/s" -o "$scratch/$windows" -- "$scratch/stall_plants" 400 \
+		>"$out/$windows.stdout" 2>"$out/$windows.stderr"
+	same "$windows: exit status" $? 0
+	"$flamegrid" merge "$scratch/$always" "$scratch/$windows" -o "$scratch/$both" >/dev/null 2>&1
+	"$flamegrid" report "$scratch/$both" --planes stalls -f json -o "$out/$both.json" 2>/dev/null
+	python3 - "$out/$both.json" "$scratch/$windows/profile.db" "$1" <<'PY'
+import json, sqlite3, sys
+rows = json.load(open(sys.argv[1])).get("sampling_agreement")
+count = dict(sqlite3.connect(sys.argv[2]).execute("select reason, sum(count) from ledger where reason between 75 and 79 group by 1"))
+time = sqlite3.connect(sys.argv[2]).execute("select coalesce(sum(ns), 0) from ledger where reason = 79").fetchone()[0]
+if not rows:
+    sys.exit("NOT OK  exact %s: nothing to compare; %s" % (sys.argv[3], count))
+for row in rows:
+    print("%s  exact %s: %s: lines %.4f launches %s of %d exact samples beside %d" % (
+        "ok     " if row["lines_agree"] >= 0.97 else "NOT OK ", sys.argv[3], row["kernel"] or "all", row["lines_agree"],
+        row["launches_agree"], row["exact_samples"], row["samples"]))
+shown = rows[0]["exact_samples"]
+held = count.get(75, 0) == shown + count.get(76, 0) + count.get(77, 0)
+print("%s  exact %s: samples %d = shown %d + others %d + lost %d; without launch %d; %d windows of %.1f ms together" % (
+    "ok     " if held else "NOT OK ", sys.argv[3], count.get(75, 0), shown, count.get(76, 0), count.get(77, 0), count.get(78, 0),
+    count.get(79, 0), time / 1e6))
+sys.exit(not held or any(row["lines_agree"] < 0.97 for row in rows))
+PY
+}
+
+# EXACT_RUNS: how often. The cost: a training with windows and without, in turns within one process. Each turn begins a session,
+# whose first launch takes 0.08 s.
+exact() {
+	local number way
+
+	nvcc -O2 -lineinfo -arch=native "$here/programs/stall_plants.cu" -o "$scratch/stall_plants" 2>"$out/nvcc-exact.log" ||
+		{ not_ok "nvcc: $out/nvcc-exact.log"; return; }
+	for ((number = 1; number <= ${EXACT_RUNS:-20}; number++)); do
+		exact_agree "$number" || failed=1
+		rm -rf "$scratch/exact.always.$number" "$scratch/exact.windows.$number" "$scratch/exact.both.$number"
+	done
+	have_torch || { echo "left out: no PyTorch"; return; }
+	for ((number = 1; number <= ${PRICE_RUNS:-3}; number++)); do
+		for way in whole stalls exact; do price_run gpt $way $number 20; done
+	done
+	price_table
+}

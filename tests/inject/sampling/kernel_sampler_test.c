@@ -175,14 +175,14 @@ static void periods_fit_the_gpu(void **state)
 	sampling_fixture_begin(3);
 	assert_int_equal(sampling_stub.period, 0);
 	for (uint32_t khz = 200000; khz < 3000000; khz += 70000) {
-		uint32_t period = sampling_session_period(khz);
+		uint32_t period = sampling_session_period(khz, SAMPLING_LOOKS_PER_SECOND);
 		double rate = khz * 1e3 / (double)(1ull << period);
 
 		assert_true(rate <= SAMPLING_LOOKS_PER_SECOND);
 		assert_true(rate > SAMPLING_LOOKS_PER_SECOND / 2.0);
 	}
-	assert_int_equal(sampling_session_period(UINT32_MAX), 31);
-	assert_int_equal(sampling_session_period(10), 5);
+	assert_int_equal(sampling_session_period(UINT32_MAX, SAMPLING_LOOKS_PER_SECOND), 31);
+	assert_int_equal(sampling_session_period(10, SAMPLING_LOOKS_PER_SECOND), 5);
 }
 
 /* ---- full, refused */
@@ -230,7 +230,8 @@ static void a_session_that_fails_is_ended_and_said(void **state)
 		sampling_fixture_step();
 	sampling_fixture_ledger(10, 0, 0);
 	assert_int_equal(sampling_fixture.nr_notices, 1);
-	assert_non_null(strstr(sampling_fixture.notice, "CUDA device 0 are not sampled (CUPTI's error 3)"));
+	assert_non_null(
+		strstr(sampling_fixture.notice, "CUDA device 0 are not sampled (CUPTI's error 3)"));
 	assert_int_equal(sampling_stub.contexts[0].nr_enabled, 1);
 	assert_int_equal(sampling_stub.contexts[0].nr_disabled, 1);
 }

@@ -53,25 +53,28 @@ int sampling_fixture_tear_down(void **state)
 	return 0;
 }
 
-static void take_samples(const uint8_t *body, uint32_t size)
+static void take_samples(const uint8_t *body, uint32_t size, uint32_t head_size)
 {
-	struct definition_kernel_samples head;
+	struct definition_exact_samples exact = {0};
 	struct definition_kernel_sample entry;
-	const uint8_t *at = body + sizeof(head);
+	const uint8_t *at = body + head_size;
 
-	memcpy(&head, body, sizeof(head));
+	memcpy(&exact, body, head_size);
+	const struct definition_kernel_samples head = exact.samples;
 	assert_true(head.time_ns > 0 && head.nr_entries > 0);
-	assert_true(head.nr_entries * sizeof(entry) <= size - sizeof(head));
+	assert_true(head.nr_entries * sizeof(entry) <= size - head_size);
 	sampling_fixture.nr_definitions++;
 	for (uint32_t i = 0; i < head.nr_entries; i++, at += sizeof(entry)) {
 		struct sampling_passed *to = &sampling_fixture.entries[sampling_fixture.nr];
-		uint32_t name_at = (uint32_t)(sizeof(head) + head.nr_entries * sizeof(entry));
+		uint32_t name_at = (uint32_t)(head_size + head.nr_entries * sizeof(entry));
 
 		memcpy(&entry, at, sizeof(entry));
 		assert_true(sampling_fixture.nr < SAMPLING_PASSED_MAX && entry.count > 0 &&
 			    entry.reason < 64);
 		*to = (struct sampling_passed){
 			.device_id = head.device_id,
+			.stack_id = exact.stack_id,
+			.cbid = exact.cbid,
 			.crc = head.cubin_crc,
 			.offset = entry.offset,
 			.count = entry.count,
@@ -106,7 +109,10 @@ void sampling_fixture_read(void)
 	for (int size; (size = test_ring_definition(&sampling_fixture.ring, &type, body,
 						    sizeof(body))) >= 0;) {
 		if (type == DEFINITION_KERNEL_SAMPLES)
-			take_samples(body, (uint32_t)size);
+			take_samples(body, (uint32_t)size,
+				     sizeof(struct definition_kernel_samples));
+		if (type == DEFINITION_EXACT_SAMPLES)
+			take_samples(body, (uint32_t)size, sizeof(struct definition_exact_samples));
 		if (type == DEFINITION_STALL_REASON)
 			take_reason(body, (uint32_t)size);
 		if (type != DEFINITION_NOTICE)

@@ -18,6 +18,7 @@
 /* An entry as it came out of the ring. */
 struct sampling_passed {
 	uint32_t device_id, offset, count;
+	uint32_t stack_id, cbid; /* of exact samples; else 0 */
 	uint64_t crc;
 	const char *reason, *kernel; /* the kernel's first 15 bytes */
 	uint32_t kernel_size;

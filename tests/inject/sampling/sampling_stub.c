@@ -113,8 +113,9 @@ static int configure(struct cupti_sampling_settings *call)
 			sampling_stub.period = setting->number;
 		if (setting->attribute == CUPTI_ABI_SAMPLING_BUFFER)
 			context->last = setting->buffer;
-		if (setting->attribute == CUPTI_ABI_SAMPLING_MODE &&
-		    setting->number != CUPTI_ABI_SAMPLING_CONTINUOUS)
+		if (setting->attribute == CUPTI_ABI_SAMPLING_MODE)
+			context->windows = setting->number == CUPTI_ABI_SAMPLING_SERIALIZED;
+		if (setting->attribute == CUPTI_ABI_SAMPLING_START_STOP && setting->number != 1)
 			abort();
 	}
 	pthread_mutex_unlock(&lock);
@@ -147,8 +148,13 @@ static void give(uint32_t nr, struct cupti_samples *to)
 
 	if (to->size != sizeof(*to) || to->nr_instructions || to->total)
 		abort();
-	while (context->given < context->nr_waiting && to->nr_instructions < to->room)
-		write_one(&context->waiting[context->given++], nr, to);
+	while (context->given < context->nr_waiting && to->nr_instructions < to->room) {
+		write_one(&context->waiting[context->given], nr, to);
+		if (context->ids)
+			to->instructions[to->nr_instructions - 1].correlation_id =
+				context->ids[context->given];
+		context->given++;
+	}
 	to->nr_remaining = context->nr_waiting - context->given;
 	to->other = context->other;
 	to->dropped = context->dropped;
@@ -179,6 +185,28 @@ static int get(struct cupti_sampling_get *call)
 	return result;
 }
 
+static int start(struct cupti_sampling_call *call)
+{
+	struct stub_context *context = &sampling_stub.contexts[number_of(call->context)];
+
+	if (call->size != 24 || !context->on || !context->windows || context->started)
+		abort();
+	context->nr_started++;
+	context->started = sampling_stub.start_result == CUPTI_ABI_SUCCESS;
+	return sampling_stub.start_result;
+}
+
+static int stop(struct cupti_sampling_call *call)
+{
+	struct stub_context *context = &sampling_stub.contexts[number_of(call->context)];
+
+	if (call->size != 24 || !context->started)
+		abort();
+	context->nr_stopped++;
+	context->started = false;
+	return sampling_stub.stop_result;
+}
+
 static int disable(struct cupti_sampling_call *call)
 {
 	uint32_t nr = number_of(call->context);
@@ -200,6 +228,8 @@ struct cupti_library sampling_stub_library(void)
 				      .get_device_id = get_device_id,
 				      .sampling_enable = enable,
 				      .sampling_disable = disable,
+				      .sampling_start = start,
+				      .sampling_stop = stop,
 				      .sampling_get = get,
 				      .sampling_count_reasons = count_reasons,
 				      .sampling_get_reasons = get_reasons,

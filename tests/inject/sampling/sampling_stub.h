@@ -24,11 +24,13 @@ struct stub_instruction {
 };
 
 struct stub_context {
-	bool on;
+	bool on, windows, started;
+	uint32_t nr_started, nr_stopped;
 	uint32_t nr_enabled, nr_disabled, nr_looks;
 	struct cupti_samples *last;       /* where it writes at the end */
 	struct stub_instruction *waiting; /* borrowed */
 	size_t nr_waiting, given;
+	const uint32_t *ids;     /* their launches'; borrowed; NULL: all 0 */
 	uint64_t other, dropped; /* with the next look, or at the end */
 	int64_t wrong;           /* CUPTI's total is larger by this */
 	int look_result;         /* of looks that find nothing waiting */
@@ -37,7 +39,7 @@ struct stub_context {
 
 struct sampling_stub {
 	struct stub_context contexts[STUB_CONTEXTS];
-	int enable_result, configure_result, reasons_result;
+	int enable_result, configure_result, reasons_result, start_result, stop_result;
 	size_t nr_reasons; /* how many CUPTI tells of */
 	uint32_t period;   /* of the last configuration; 0: CUPTI's own */
 	void (*in_look)(void);

@@ -75,7 +75,17 @@ static bool report_call(struct sim_call *call, bool at_exit, void *result)
 		.correlationId = call->correlation_id,
 	};
 
+	const bool launches = (int)call->domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+			      (call->cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel ||
+			       call->cbid == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
+
+	if (launches && at_exit)
+		pc_sampling_launch_ends();
 	deliver((CUpti_CallbackDomain)call->domain, call->cbid, &data);
+	if (launches && at_exit)
+		pc_sampling_launch_over();
+	else if (launches)
+		pc_sampling_launch_begins();
 	return true;
 }
 

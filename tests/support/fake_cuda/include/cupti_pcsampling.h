@@ -15,7 +15,9 @@ typedef enum {
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD = 1,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON = 2,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE = 3,
+	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE = 4,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE = 5,
+	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL = 6,
 	CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER = 8
 } CUpti_PCSamplingConfigurationAttributeType;
 
@@ -62,6 +64,12 @@ typedef struct {
 			CUpti_PCSamplingCollectionMode collectionMode;
 		} collectionModeData;
 		struct {
+			size_t hardwareBufferSize;
+		} hardwareBufferSizeData;
+		struct {
+			uint32_t enableStartStopControl;
+		} enableStartStopControlData;
+		struct {
 			void *samplingDataBuffer;
 		} samplingDataBufferData;
 	} attributeData;
@@ -79,7 +87,8 @@ typedef struct {
 	size_t size;
 	void *pPriv;
 	CUcontext ctx;
-} CUpti_PCSamplingEnableParams, CUpti_PCSamplingDisableParams;
+} CUpti_PCSamplingEnableParams, CUpti_PCSamplingDisableParams, CUpti_PCSamplingStartParams,
+	CUpti_PCSamplingStopParams;
 
 typedef struct {
 	size_t size;
@@ -112,6 +121,8 @@ typedef struct {
 
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params);
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *params);
+CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams *params);
+CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams *params);
 CUptiResult cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *params);
 CUptiResult cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *params);
 CUptiResult cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *params);

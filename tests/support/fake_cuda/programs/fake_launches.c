@@ -2,13 +2,14 @@
  * profiles them.
  *
  *   fake_launches [--devices D] [--streams S] [--threads T] [--launches N] [--kernels K]
- * [--mangled]
+ * [--mangled] [--one-name]
  *                 [--nccl] [--copies M] [--sync-every N] [--no-final-sync] [--forever] [--shapes N]
  *                 [--progress FILE] [--exit return|_exit|kill9-self|abort]
  *
  * Thread t works on device t % D: N launches in turn over K kernels and S streams, then M rounds of
  * copies.
  * --shapes: the kernels are launched with N configurations in turn, round by round; else with one.
+ * --one-name: all K functions launch kernel 0, function i with a grid i + 1 deep.
  * --nccl: the last of the K kernels has the name of one of NCCL's.
  * --progress writes "PID LAUNCHES" to FILE (a pipe, say) after every 1,000 launches of the process.
  * Kernel i is launched by launch_from_k<i>(), called by step(), called by run_thread(). Prints
@@ -59,11 +60,11 @@ static const struct fake_cuda_kernel nccl_kernel = FAKE_CUDA_KERNEL_INIT(
 static struct {
 	int devices, streams, threads, kernels;
 	long launches, copies, sync_every, shapes;
-	bool forever, no_final_sync, nccl;
+	bool forever, no_final_sync, nccl, one_name;
 	const char *how_to_exit;
 	_Atomic int progress; /* descriptor, -1: none */
 	struct fake_cuda_kernel *set;
-} options = {1, 1, 1, 4, 1000, 0, 0, 1, false, false, false, "return", -1, plain_kernels};
+} options = {1, 1, 1, 4, 1000, 0, 0, 1, false, false, false, false, "return", -1, plain_kernels};
 
 static struct {
 	_Atomic uint64_t kernels[KERNELS];
@@ -74,9 +75,10 @@ static _Atomic uint64_t failed, launched;
 #define LAUNCHER(i)                                                                                \
 	NAMED static cudaError_t launch_from_k##i(cudaStream_t stream, unsigned int shape)         \
 	{                                                                                          \
-		cudaError_t error = cudaLaunchKernel(&options.set[i], (dim3){8 + shape, 1, 1},     \
-						     (dim3){64 << shape % 3, 1, 1}, NULL,          \
-						     1024 * shape, stream);                        \
+		cudaError_t error = cudaLaunchKernel(                                              \
+			&options.set[options.one_name ? 0 : i],                                    \
+			(dim3){8 + shape, 1, options.one_name ? 1 + i : 1},                        \
+			(dim3){64 << shape % 3, 1, 1}, NULL, 1024 * shape, stream);                \
 		__asm__ volatile("");                                                              \
 		return error;                                                                      \
 	}
@@ -194,21 +196,14 @@ static void print_counts(void)
 }
 
 static const struct option long_options[] = {
-	{"devices", required_argument, NULL, 'd'},
-	{"streams", required_argument, NULL, 's'},
-	{"threads", required_argument, NULL, 't'},
-	{"launches", required_argument, NULL, 'n'},
-	{"kernels", required_argument, NULL, 'k'},
-	{"copies", required_argument, NULL, 'c'},
-	{"sync-every", required_argument, NULL, 'y'},
-	{"shapes", required_argument, NULL, 'h'},
-	{"exit", required_argument, NULL, 'e'},
-	{"mangled", no_argument, NULL, 'm'},
-	{"no-final-sync", no_argument, NULL, 'x'},
-	{"forever", no_argument, NULL, 'f'},
-	{"progress", required_argument, NULL, 'p'},
-	{"nccl", no_argument, NULL, 'l'},
-	{NULL, 0, NULL, 0},
+	{"devices", required_argument, NULL, 'd'},    {"streams", required_argument, NULL, 's'},
+	{"threads", required_argument, NULL, 't'},    {"launches", required_argument, NULL, 'n'},
+	{"kernels", required_argument, NULL, 'k'},    {"copies", required_argument, NULL, 'c'},
+	{"sync-every", required_argument, NULL, 'y'}, {"shapes", required_argument, NULL, 'h'},
+	{"exit", required_argument, NULL, 'e'},       {"mangled", no_argument, NULL, 'm'},
+	{"no-final-sync", no_argument, NULL, 'x'},    {"forever", no_argument, NULL, 'f'},
+	{"progress", required_argument, NULL, 'p'},   {"nccl", no_argument, NULL, 'l'},
+	{"one-name", no_argument, NULL, 'o'},         {NULL, 0, NULL, 0},
 };
 
 static bool read_option(int option, const char *value)
@@ -249,6 +244,9 @@ static bool read_option(int option, const char *value)
 		break;
 	case 'f':
 		options.forever = true;
+		break;
+	case 'o':
+		options.one_name = true;
 		break;
 	case 'l':
 		options.nccl = true;

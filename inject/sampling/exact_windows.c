@@ -1,0 +1,145 @@
+#include "exact_windows.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "exact_pace.h"
+#include "launch_gate.h"
+
+#include "inject/base/monotonic.h"
+#include "inject/cupti/cupti_library.h"
+
+#define LAUNCHES 32768u /* remembered; a power of two */
+
+struct place {
+	_Atomic uint32_t correlation_id; /* 0: none */
+	_Atomic uint32_t stack_id, cbid;
+	atomic_bool inside; /* it has begun in an open window, and has not ended */
+};
+
+atomic_uint exact_windows_wanted;
+static struct place places[LAUNCHES];
+static atomic_uint inside; /* launches that were noted and have not ended */
+
+void exact_windows_want(struct exact_window *window)
+{
+	atomic_fetch_add(&exact_windows_wanted, 1);
+	atomic_store(&window->state, EXACT_WINDOW_WANTED);
+}
+
+void exact_windows_settle(struct exact_window *window)
+{
+	atomic_store(&window->state, EXACT_WINDOW_NONE);
+	atomic_fetch_sub(&exact_windows_wanted, 1);
+}
+
+int exact_windows_drop(struct exact_window *window)
+{
+	int state = atomic_load(&window->state);
+
+	for (;;) {
+		if (state == EXACT_WINDOW_BUSY) {
+			sched_yield();
+			state = atomic_load(&window->state);
+		} else if (atomic_compare_exchange_weak(&window->state, &state,
+							EXACT_WINDOW_NONE)) {
+			break;
+		}
+	}
+	if (state != EXACT_WINDOW_NONE)
+		atomic_fetch_sub(&exact_windows_wanted, 1);
+	window->has_set_up = false;
+	return state;
+}
+
+static bool turn(struct exact_window *window, int from)
+{
+	return atomic_compare_exchange_strong(&window->state, &from, EXACT_WINDOW_BUSY);
+}
+
+/* is_inside: else it meets the window's begin or end, and may be sampled. */
+static void note(uint32_t correlation_id, const struct exact_launch *launch, bool is_inside)
+{
+	struct place *place = &places[correlation_id % LAUNCHES];
+
+	if (atomic_exchange(&place->inside, false)) {
+		atomic_fetch_sub(&inside, 1);
+		atomic_fetch_sub(&exact_windows_wanted, 1);
+	}
+	atomic_store(&place->correlation_id, 0);
+	atomic_store(&place->stack_id, launch->stack_id);
+	atomic_store(&place->cbid, launch->cbid);
+	atomic_store(&place->inside, is_inside);
+	atomic_store(&place->correlation_id, correlation_id);
+	atomic_fetch_add(&inside, is_inside);
+	atomic_fetch_add(&exact_windows_wanted, is_inside);
+}
+
+bool exact_windows_find(uint32_t correlation_id, struct exact_launch *launch)
+{
+	struct place *place = &places[correlation_id % LAUNCHES];
+
+	if (!correlation_id || atomic_load(&place->correlation_id) != correlation_id)
+		return false;
+	launch->stack_id = atomic_load(&place->stack_id);
+	launch->cbid = atomic_load(&place->cbid);
+	return atomic_load(&place->correlation_id) == correlation_id;
+}
+
+void exact_windows_enter(const struct cupti_library *library, struct exact_window *window,
+			 void *context, uint32_t correlation_id, const struct exact_launch *launch)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+	int saved_errno = errno;
+
+	if (atomic_load(&window->state) == EXACT_WINDOW_WANTED &&
+	    turn(window, EXACT_WINDOW_WANTED)) {
+		window->begin_ns = monotonic_ns();
+		window->ready_ns = window->has_set_up ? window->begin_ns : 0;
+		window->result = library->sampling_start(&call);
+		atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS
+						     ? EXACT_WINDOW_OPEN
+						     : EXACT_WINDOW_FAILED);
+	}
+	const int state = atomic_load(&window->state);
+	if (state == EXACT_WINDOW_OPEN || state == EXACT_WINDOW_BUSY)
+		note(correlation_id, launch, state == EXACT_WINDOW_OPEN);
+	errno = saved_errno;
+}
+
+bool exact_windows_leave(uint32_t correlation_id)
+{
+	struct place *place = &places[correlation_id % LAUNCHES];
+
+	if (atomic_load(&place->correlation_id) != correlation_id ||
+	    !atomic_exchange(&place->inside, false))
+		return false;
+	atomic_fetch_sub(&inside, 1);
+	atomic_fetch_sub(&exact_windows_wanted, 1);
+	return true;
+}
+
+void exact_windows_exit(const struct cupti_library *library, struct exact_window *window,
+			void *context)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+	int saved_errno = errno, state = EXACT_WINDOW_OPEN;
+
+	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN && turn(window, EXACT_WINDOW_OPEN)) {
+		const uint64_t now_ns = monotonic_ns();
+
+		window->has_set_up = true;
+		if (!window->ready_ns)
+			window->ready_ns = now_ns;
+		/* This launch has left, and is still within the gate. */
+		if (now_ns - window->ready_ns >= EXACT_PACE_WINDOW_NS &&
+		    launch_gate_within() <= atomic_load(&inside) + 1) {
+			window->end_ns = now_ns;
+			window->result = library->sampling_stop(&call);
+			state = window->result == CUPTI_ABI_SUCCESS ? EXACT_WINDOW_CLOSED
+								    : EXACT_WINDOW_FAILED;
+		}
+		atomic_store(&window->state, state);
+	}
+	errno = saved_errno;
+}
