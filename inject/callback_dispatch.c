@@ -13,6 +13,7 @@
 #include "inject/cupti/stream_names.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/window_word.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/cubin_copies.h"
 #include "inject/sampling/kernel_sampler.h"
 #include "inject/window/capture_window.h"
@@ -73,6 +74,8 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED:
 		kernel_sampler_forget(data->context);
+		if (self.record & RECORD_OPTION_METRICS)
+			kernel_metrics_forget(data->context);
 		break;
 	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
 		take_module(data->descriptor);
@@ -108,7 +111,16 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
+	const bool metrics = __builtin_expect(self.record & RECORD_OPTION_METRICS, 0);
 
+	/* A window may have ended since the launch began. */
+	if (metrics && !enter)
+		kernel_metrics_exit(cbid, call);
+	if (metrics && kernel_metrics_is_capture(cbid)) {
+		if (enter)
+			kernel_metrics_enter(&self.launch, cbid, call);
+		return;
+	}
 	if (!window_word_is_plain() &&
 	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
 		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
@@ -123,6 +135,8 @@ static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callbac
 		graph_callback_launched(&self.launch, self.library, call, true);
 	if (!enter)
 		launch_callback_exit(&self.launch, cbid, call);
+	else if (metrics)
+		kernel_metrics_enter(&self.launch, cbid, call);
 }
 
 /* Counts a call and handles a launch, so that the guest's work for the launch lies outside of the counted time. */

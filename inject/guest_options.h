@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "proto/options/graph_mode.h"
+#include "proto/options/metric_options.h"
 #include "proto/options/nvtx_digits.h"
 #include "proto/options/stack_options.h"
 #include "proto/options/window_options.h"
@@ -20,9 +21,10 @@ struct guest_options {
 	enum nvtx_digits digits;
 	struct window_options window;
 	bool collectives;
-	bool meter_full;   /* the meter reads all launches */
-	uint32_t max_cost; /* cost_option.h; 0: no limit */
-	const char *api;   /* NULL: no calls are counted; borrowed for good */
+	bool meter_full;               /* the meter reads all launches */
+	struct metric_options metrics; /* none: no launch is measured */
+	uint32_t max_cost;             /* cost_option.h; 0: no limit */
+	const char *api;               /* NULL: no calls are counted; borrowed for good */
 };
 
 /* Reads a file of lines NAME=VALUE, which replace the environment from then on. If the file is missing or too large,

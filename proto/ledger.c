@@ -186,6 +186,11 @@ static const struct {
 		 "samples of kernels without code (it was loaded before the "
 		 "attach, or has not come whole)",
 		 LEDGER_NOTED},
+	[LEDGER_METRIC_LAUNCHES] = {"metric_launches", "launches measured", LEDGER_PRODUCED},
+	[LEDGER_METRIC_SHARED] = {"metric_shared",
+				  "measured launches dropped, because other work ran beside them",
+				  LEDGER_NOTED},
+	[LEDGER_METRIC_LOST] = {"metric_lost", "measured launches lost", LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

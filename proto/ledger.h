@@ -7,6 +7,7 @@
  *	LEDGER_LAUNCHES = received + LEDGER_LAUNCH_RING_FULL + LEDGER_LAUNCH_NO_LANE + in flight
  *	LEDGER_SAMPLES = received + LEDGER_SAMPLE_RING_FULL
  *	LEDGER_KERNEL_SAMPLES = received + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
+ *	LEDGER_METRIC_LAUNCHES = received + LEDGER_METRIC_SHARED + LEDGER_METRIC_LOST
  *	LEDGER_COLLECTIVES = received + LEDGER_COLLECTIVE_LOST
  * The numbers are part of the wire and of the store's schema: append only. */
 #ifndef LEDGER_H
@@ -134,6 +135,11 @@ enum ledger_reason {
 	LEDGER_GPU_CODE_LOST = 73,
 	/* samples of running kernels whose code was loaded before the guest was attached, or has not come whole */
 	LEDGER_KERNEL_SAMPLE_NO_CODE = 74,
+	LEDGER_METRIC_LAUNCHES = 75, /* launches that were measured (--metrics) */
+	/* of these, launches whose counts hold work of other streams, and are dropped */
+	LEDGER_METRIC_SHARED = 76,
+	/* of these, launches whose counts are lost: CUPTI has none, no record came, or no room */
+	LEDGER_METRIC_LOST = 77,
 	LEDGER_REASONS,
 };
 

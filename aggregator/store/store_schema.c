@@ -104,6 +104,11 @@ static const char schema[] =
 	" PRIMARY KEY (process, device_id, name, grid_x, grid_y, grid_z, block_x, block_y,"
 	" block_z, static_shared_bytes, dynamic_shared_bytes, registers, local_bytes)) STRICT,"
 	" WITHOUT ROWID;"
+	"CREATE TABLE kernel_metrics (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
+	" node INTEGER NOT NULL, name INTEGER NOT NULL, metric INTEGER NOT NULL,"
+	" passes INTEGER NOT NULL, count INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
+	" sum INTEGER NOT NULL, min INTEGER NOT NULL, max INTEGER NOT NULL,"
+	" PRIMARY KEY (process, device_id, node, name, metric)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE memory (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" space INTEGER NOT NULL, allocs INTEGER NOT NULL, alloc_bytes INTEGER NOT NULL,"
 	" frees INTEGER NOT NULL, free_bytes INTEGER NOT NULL, live_count INTEGER NOT NULL,"
@@ -303,6 +308,8 @@ static const char *const views[] = {
 	"0 AS pcie_received_bytes, 0 AS nvlink_sent_known_ns, "
 	"0 AS nvlink_sent_bytes, 0 AS nvlink_received_known_ns, "
 	"0 AS nvlink_received_bytes FROM main.device_telemetry;",
+	/* 14: no kernel was measured */
+	"CREATE TEMP VIEW kernel_metrics AS SELECT 1 WHERE 0;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

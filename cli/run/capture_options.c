@@ -13,6 +13,7 @@
 #include "proto/options/cost_option.h"
 #include "proto/options/duration.h"
 #include "proto/options/meter_option.h"
+#include "proto/options/metric_options.h"
 #include "proto/options/record_options.h"
 
 #define NO_STEPS "flamegrid control knows no steps: --every-steps is for the others"
@@ -99,6 +100,45 @@ static int take_max_cost(struct capture_options *options, const char *origin, co
 		return 0;
 	return fail(error, origin, text,
 		    "not a percentage above 0 and up to 100, such as 2% or 0.5%");
+}
+
+/* The environment holds all three options at once. */
+static int take_all_metrics(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (metric_options_parse(text, &options->metrics) == 0)
+		return 0;
+	return fail(error, origin, text, "not understood");
+}
+
+static int take_metrics(struct capture_options *options, const char *origin, const char *text,
+			char **error)
+{
+	options->metrics.nr_names = 0;
+	switch (metric_options_add(&options->metrics, text)) {
+	case 0:
+		return 0;
+	case -E2BIG:
+		return fail(error, origin, text, "more than 64 metrics");
+	default:
+		return fail(error, origin, text, "not sol, roofline, or names of metrics");
+	}
+}
+
+static int take_kernels(struct capture_options *options, const char *origin, const char *text,
+			char **error)
+{
+	if (metric_options_kernels(&options->metrics, text) == 0)
+		return 0;
+	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+}
+
+static int take_launches(struct capture_options *options, const char *origin, const char *text,
+			 char **error)
+{
+	if (metric_options_launches(&options->metrics, text) == 0)
+		return 0;
+	return fail(error, origin, text, "not a number from 1 to 1000000");
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -206,6 +246,10 @@ static const struct {
 	{"collectives", COLLECTIVES_OPTION_ENV, take_collectives},
 	{"meter", METER_OPTION_ENV, take_meter},
 	{"max-cost", COST_OPTION_ENV, take_max_cost},
+	{"metrics ", METRIC_OPTIONS_ENV, take_all_metrics},
+	{"metrics", NULL, take_metrics},
+	{"kernels", NULL, take_kernels},
+	{"launches", NULL, take_launches},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -287,6 +331,7 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 			   struct job_environment *environment)
 {
 	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE], max_cost[16];
+	char metrics[METRIC_OPTIONS_TEXT];
 	int result;
 
 	stack_options_format(&options->stacks, stacks);
@@ -311,6 +356,10 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 		snprintf(max_cost, sizeof(max_cost), "%u.%03u%%", options->max_cost / 1000,
 			 options->max_cost % 1000);
 		result = job_environment_set(environment, COST_OPTION_ENV, max_cost);
+	}
+	if (result == 0 && options->metrics.nr_names) {
+		metric_options_format(&options->metrics, metrics);
+		result = job_environment_set(environment, METRIC_OPTIONS_ENV, metrics);
 	}
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);

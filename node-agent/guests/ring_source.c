@@ -61,6 +61,7 @@ int ring_source_create(struct record_ring *ring, const struct ring_outputs *outp
 		ring_source_destroy(new_source);
 		return -ENOMEM;
 	}
+	new_source->definitions.stacks = new_source->stacks;
 	*source = new_source;
 	return 0;
 }

@@ -340,13 +340,27 @@ struct message_kernel_config {
 	uint64_t count, total_ns, min_ns, max_ns;
 };
 
+/* One metric of the measured launches of a kernel from one stack. Its key: device_id, stack_id, name_id, metric. */
+struct message_kernel_metric {
+	uint32_t device_id; /* CUDA ordinal */
+	uint32_t stack_id;  /* node id */
+	uint32_t name_id;   /* string id of the kernel, 0: the name was lost */
+	uint32_t metric;    /* string id */
+	uint64_t nr_passes; /* launches that one measurement takes, above 0 */
+	uint64_t count;     /* measurements */
+	uint64_t total_ns;  /* of their launches */
+	/* the bits of a double each (kernel_metric.h), over the measurements */
+	uint64_t sum, min, max;
+};
+
 /* Sums of one process so far. Each row replaces the row with its key; other rows stay. */
 struct message_statistics {
 	uint64_t seq;
 	uint32_t process_id;
-	uint32_t nr_calls, nr_configs;
+	uint32_t nr_calls, nr_configs, nr_metrics;
 	const struct message_api_call *calls;
 	const struct message_kernel_config *configs;
+	const struct message_kernel_metric *metrics;
 };
 
 #define WIRE_PAGE_BYTES_MAX (64u << 20) /* of one page */
