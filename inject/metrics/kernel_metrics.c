@@ -31,6 +31,7 @@
 #define FLUSH_NS        50000000u
 #define CAPTURE_WAIT_S  10 /* the most that a capture's begin waits for a measured kernel */
 #define CALLBACK_WAIT_S 1
+#define CONTEXTS        64u
 #define CONFIG_BYTES    (6 * sizeof(unsigned int)) /* grid and block */
 
 struct counted {
@@ -58,10 +59,11 @@ static struct {
 	_Atomic uint32_t open; /* the correlation id of the measured launch; 0: none */
 	struct counted *open_at;
 	uint64_t open_key;
-	uint64_t nr_launches_at; /* as nr_launches, before the measured one */
-	_Atomic uint64_t nr_launches;
-	_Atomic uint32_t nr_captures; /* at this moment */
-	_Atomic uint32_t nr_waiting;  /* kernels that may wait for other GPUs, without record */
+	uint64_t nr_launches_at; /* on its device, before it */
+	_Atomic uint64_t nr_launches[RECORD_DEVICES_MAX];
+	_Atomic uint64_t contexts[CONTEXTS]; /* id << 8 | device, by the id's last bits */
+	_Atomic uint32_t nr_captures;        /* at this moment */
+	_Atomic uint32_t nr_waiting; /* kernels that may wait for other GPUs, without record */
 	_Atomic uint64_t next_flush_ns;
 	atomic_bool begun, captured_waiting, captured_said;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -95,6 +97,8 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 	self.options = options;
 	self.flush_soon = flush_soon;
 	memset(self.devices, 0, sizeof(self.devices));
+	for (uint32_t i = 0; i < CONTEXTS; i++)
+		atomic_store(&self.contexts[i], 0);
 	atomic_store(&self.open, 0);
 	atomic_store(&self.nr_captures, 0);
 	atomic_store(&self.nr_waiting, 0);
@@ -180,7 +184,8 @@ static uint64_t key_of(uint32_t cbid, const struct cupti_callback_data *call, ui
 	config = is_ex                   ? words[0]
 		 : call->function_params ? (const char *)call->function_params + sizeof(words[0])
 					 : NULL;
-	return launch_choice_key(stack_id, words[is_ex], with_config ? config : NULL, CONFIG_BYTES);
+	return launch_choice_key(call->context_id, stack_id, words[is_ex],
+				 with_config ? config : NULL, CONFIG_BYTES);
 }
 
 static void refuse(struct counted *counted, int result)
@@ -214,15 +219,27 @@ static bool begin(struct counted *counted, uint32_t device_id, void *context)
 	return true;
 }
 
-/* Returns where the context is measured; NULL: it is not. */
-static struct counted *counted_of(void *context)
+/* Returns the device that a call works on; RECORD_DEVICES_MAX: not known. CUPTI is asked once for each context. */
+static uint32_t device_of(const struct cupti_callback_data *call)
 {
+	_Atomic uint64_t *known = &self.contexts[call->context_id % CONTEXTS];
+	const uint64_t word = atomic_load_explicit(known, memory_order_relaxed);
 	uint32_t device_id;
 
-	if (!self.library->get_device_id ||
-	    self.library->get_device_id(context, &device_id) != CUPTI_ABI_SUCCESS ||
+	if (word >> 8 == call->context_id)
+		return word & 0xff;
+	if (!call->context || !self.library->get_device_id ||
+	    self.library->get_device_id(call->context, &device_id) != CUPTI_ABI_SUCCESS ||
 	    device_id >= RECORD_DEVICES_MAX)
-		return NULL;
+		return RECORD_DEVICES_MAX;
+	atomic_store_explicit(known, (uint64_t)call->context_id << 8 | device_id,
+			      memory_order_relaxed);
+	return device_id;
+}
+
+/* Returns where the context is measured; NULL: it is not. */
+static struct counted *counted_of(void *context, uint32_t device_id)
+{
 	struct counted *counted = &self.devices[device_id];
 	if (counted->context == context ||
 	    (!counted->context && begin(counted, device_id, context)))
@@ -235,7 +252,7 @@ static struct counted *counted_of(void *context)
 static bool open_range(const struct launch_callback *launch, struct launch_thread *thread,
 		       uint32_t cbid, const struct cupti_callback_data *call, uint64_t key)
 {
-	struct counted *counted = call->context ? counted_of(call->context) : NULL;
+	struct counted *counted = call->context ? counted_of(call->context, device_of(call)) : NULL;
 	struct metrics_session *session = counted ? &counted->session : NULL;
 
 	if (!counted || (session->config.nr_passes > 1 && counted->key && counted->key != key))
@@ -255,7 +272,7 @@ static bool open_range(const struct launch_callback *launch, struct launch_threa
 		counted->ranges[counted->nr_ranges++] = number;
 		counted->key = key;
 	}
-	self.nr_launches_at = atomic_load(&self.nr_launches);
+	self.nr_launches_at = atomic_load(&self.nr_launches[counted - self.devices]);
 	int result = metrics_session_push(session, &self.library->metrics);
 	if (result == CUPTI_ABI_SUCCESS) {
 		self.open_at = counted;
@@ -349,7 +366,10 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	}
 	if (ends_capture(cbid) || !launch_thread_is_real(thread) || thread->nested || !self.choice)
 		return;
-	atomic_fetch_add_explicit(&self.nr_launches, 1, memory_order_relaxed);
+	uint32_t device_id = device_of(call);
+	if (device_id == RECORD_DEVICES_MAX)
+		return;
+	atomic_fetch_add_explicit(&self.nr_launches[device_id], 1, memory_order_relaxed);
 	if (is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
 		enter(launch, thread, cbid, call);
 	errno = saved_errno;
@@ -359,7 +379,8 @@ static void close_range(const struct cupti_callback_data *call, bool failed)
 {
 	struct counted *counted = self.open_at;
 	struct metrics_session *session = &counted->session;
-	const bool is_shared = atomic_load(&self.nr_launches) != self.nr_launches_at;
+	const bool is_shared =
+		atomic_load(&self.nr_launches[counted - self.devices]) != self.nr_launches_at;
 	int result = metrics_session_pop(session, &self.library->metrics);
 	uint32_t number = counted->ranges[counted->nr_ranges - 1];
 

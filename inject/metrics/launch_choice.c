@@ -52,10 +52,12 @@ static uint64_t mix(uint64_t value)
 	return value ^ value >> 32;
 }
 
-uint64_t launch_choice_key(uint32_t stack_id, const void *function, const void *config,
-			   uint32_t config_size)
+uint64_t launch_choice_key(uint32_t context_id, uint32_t stack_id, const void *function,
+			   const void *config, uint32_t config_size)
 {
-	uint64_t key = mix((uintptr_t)function ^ (uint64_t)stack_id << 40 ^ stack_id);
+	uint64_t key = mix((uintptr_t)function ^ (uint64_t)stack_id << 40 ^ stack_id) + context_id;
+
+	key = mix(key);
 
 	for (uint32_t i = 0; config && i + sizeof(uint32_t) <= config_size; i += sizeof(uint32_t)) {
 		uint32_t word;

@@ -1,4 +1,4 @@
-/* Decides which launches are measured: the first few of each kernel and launch stack, of kernels whose names match.
+/* Decides which launches are measured: the first few of each kernel and launch stack in a context, of kernels whose names match.
  * Looking one up takes no lock; all else is done by one thread at a time. Memory comes from mmap(), but the regular
  * expression's is malloc()ed, when it is compiled and when a kernel comes for the first time. */
 #ifndef LAUNCH_CHOICE_H
@@ -23,9 +23,9 @@ enum launch_verdict {
 struct launch_choice *launch_choice_create(uint32_t launches, const char *regex);
 void launch_choice_destroy(struct launch_choice *choice);
 
-/* The key of a launch, never 0. config: bytes that tell launches apart, or NULL. */
-uint64_t launch_choice_key(uint32_t stack_id, const void *function, const void *config,
-			   uint32_t config_size);
+/* The key of a launch in a context, never 0. config: bytes that tell launches apart, or NULL. */
+uint64_t launch_choice_key(uint32_t context_id, uint32_t stack_id, const void *function,
+			   const void *config, uint32_t config_size);
 
 /* Any thread. */
 enum launch_verdict launch_choice_find(const struct launch_choice *choice, uint64_t key);

@@ -107,17 +107,17 @@ static void an_older_schema_is_refused_with_what_to_do(void **state)
 		const char *sql, *words;
 	} versions[] = {
 		{"PRAGMA user_version = 1",
-		 "version 1, this program knows version 14: make the report with"},
+		 "version 1, this program knows version 15: make the report with"},
 		{"PRAGMA user_version = 2",
-		 "version 2, this program knows version 14: make the report with"},
+		 "version 2, this program knows version 15: make the report with"},
 		{"PRAGMA user_version = 3",
-		 "version 3, this program knows version 14: make the report with"},
+		 "version 3, this program knows version 15: make the report with"},
 		{"PRAGMA user_version = 4",
-		 "version 4, this program knows version 14: make the report with"},
+		 "version 4, this program knows version 15: make the report with"},
 		{"PRAGMA user_version = 5",
-		 "version 5, this program knows version 14: make the report with"},
+		 "version 5, this program knows version 15: make the report with"},
 		{"PRAGMA user_version = 7",
-		 "version 7, this program knows version 14: make the report with"},
+		 "version 7, this program knows version 15: make the report with"},
 	};
 
 	store_fixture_open_all();
@@ -256,6 +256,13 @@ static const char *const harms[] = {
 	"UPDATE kernel_configs SET process = 9",
 	"UPDATE kernel_configs SET name = 900",
 	"UPDATE kernel_configs SET block_x = 4294967296",
+	"UPDATE kernel_metrics SET process = 9",
+	"UPDATE kernel_metrics SET node = 900000",
+	"UPDATE kernel_metrics SET metric = 0 WHERE passes = 1",
+	"UPDATE kernel_metrics SET passes = 0",
+	"UPDATE kernel_metrics SET device_id = device_id + 64",
+	"UPDATE kernel_metrics SET sum = 9218868437227405312",
+	"UPDATE kernel_metrics SET min = -1",
 	"UPDATE device_limits SET device = 9",
 	"UPDATE host_samples SET kind = 4 WHERE kind = 2",
 	"UPDATE sample_blocks SET block = 4294967295",
