@@ -60,7 +60,9 @@ static struct {
 	struct counted *open_at;
 	uint64_t open_key;
 	uint64_t nr_launches_at; /* on its device, before it */
+	bool is_shared;          /* other threads were at a launch there */
 	_Atomic uint64_t nr_launches[RECORD_DEVICES_MAX];
+	_Atomic uint32_t nr_inside[RECORD_DEVICES_MAX]; /* threads at a launch */
 	_Atomic uint64_t contexts[CONTEXTS]; /* id << 8 | device, by the id's last bits */
 	_Atomic uint32_t nr_captures;        /* at this moment */
 	_Atomic uint32_t nr_waiting; /* kernels that may wait for other GPUs, without record */
@@ -99,6 +101,8 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 	memset(self.devices, 0, sizeof(self.devices));
 	for (uint32_t i = 0; i < CONTEXTS; i++)
 		atomic_store(&self.contexts[i], 0);
+	for (uint32_t i = 0; i < RECORD_DEVICES_MAX; i++)
+		atomic_store(&self.nr_inside[i], 0);
 	atomic_store(&self.open, 0);
 	atomic_store(&self.nr_captures, 0);
 	atomic_store(&self.nr_waiting, 0);
@@ -272,7 +276,11 @@ static bool open_range(const struct launch_callback *launch, struct launch_threa
 		counted->ranges[counted->nr_ranges++] = number;
 		counted->key = key;
 	}
+	measurements_launch(counted->ranges[counted->nr_ranges - 1], call->correlation_id,
+			    monotonic_ns());
 	self.nr_launches_at = atomic_load(&self.nr_launches[counted - self.devices]);
+	/* Others that are at a launch may submit it when the range is open. */
+	self.is_shared = atomic_load(&self.nr_inside[counted - self.devices]) != 1;
 	int result = metrics_session_push(session, &self.library->metrics);
 	if (result == CUPTI_ABI_SUCCESS) {
 		self.open_at = counted;
@@ -280,6 +288,8 @@ static bool open_range(const struct launch_callback *launch, struct launch_threa
 		atomic_store(&self.open, call->correlation_id);
 		return true;
 	}
+	measurements_failed(counted->ranges[counted->nr_ranges - 1]);
+	counted->ranges[counted->nr_ranges - 1] = MEASUREMENTS_NONE;
 	end(counted, false);
 	refuse(counted, result);
 	return false;
@@ -369,28 +379,32 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	uint32_t device_id = device_of(call);
 	if (device_id == RECORD_DEVICES_MAX)
 		return;
-	atomic_fetch_add_explicit(&self.nr_launches[device_id], 1, memory_order_relaxed);
+	/* A launch that threw has no exit. */
+	if (thread->measured_device)
+		atomic_fetch_sub(&self.nr_inside[thread->measured_device - 1], 1);
+	thread->measured_device = device_id + 1;
+	atomic_fetch_add(&self.nr_inside[device_id], 1);
+	atomic_fetch_add(&self.nr_launches[device_id], 1);
 	if (is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
 		enter(launch, thread, cbid, call);
 	errno = saved_errno;
 }
 
-static void close_range(const struct cupti_callback_data *call, bool failed)
+static void close_range(bool failed)
 {
 	struct counted *counted = self.open_at;
 	struct metrics_session *session = &counted->session;
-	const bool is_shared =
-		atomic_load(&self.nr_launches[counted - self.devices]) != self.nr_launches_at;
 	int result = metrics_session_pop(session, &self.library->metrics);
 	uint32_t number = counted->ranges[counted->nr_ranges - 1];
 
 	counted->used_ns = monotonic_ns();
-	/* A failed launch has no record. What was counted for it is nothing. */
+	/* What was launched until the range was closed is counted with it. */
+	if (self.is_shared ||
+	    atomic_load(&self.nr_launches[counted - self.devices]) != self.nr_launches_at)
+		measurements_shared(number);
 	if (failed) {
-		measurements_lose(number);
+		measurements_failed(number);
 		counted->ranges[counted->nr_ranges - 1] = MEASUREMENTS_NONE;
-	} else {
-		measurements_launch(number, call->correlation_id, is_shared, counted->used_ns);
 	}
 	if (result != CUPTI_ABI_SUCCESS) {
 		end(counted, false);
@@ -417,10 +431,15 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 			;
 		return;
 	}
+	struct launch_thread *thread = launch_thread_tls;
+	if (launch_thread_is_real(thread) && thread->measured_device && thread->nested == 0) {
+		atomic_fetch_sub(&self.nr_inside[thread->measured_device - 1], 1);
+		thread->measured_device = 0;
+	}
 	if (call->correlation_id == 0 ||
 	    atomic_load_explicit(&self.open, memory_order_relaxed) != call->correlation_id)
 		return;
-	close_range(call, answer != 0);
+	close_range(answer != 0);
 	atomic_store(&self.open, 0);
 	pthread_mutex_unlock(&self.lock);
 	errno = saved_errno;

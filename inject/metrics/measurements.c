@@ -89,16 +89,33 @@ uint32_t measurements_begin(const struct metric_subject *subject)
 	return number < MEASUREMENTS_MAX ? number : MEASUREMENTS_NONE;
 }
 
-void measurements_launch(uint32_t number, uint32_t correlation_id, bool is_shared, uint64_t now_ns)
+void measurements_launch(uint32_t number, uint32_t correlation_id, uint64_t now_ns)
 {
 	struct measurement *measurement = &self.all[number];
 
 	pthread_mutex_lock(&self.lock);
 	if (measurement->is_used && measurement->nr_launches < MEASUREMENTS_PARTS) {
 		measurement->launches[measurement->nr_launches++] = correlation_id;
-		measurement->is_shared |= is_shared;
 		measurement->last_ns = now_ns;
 	}
+	pthread_mutex_unlock(&self.lock);
+}
+
+void measurements_shared(uint32_t number)
+{
+	pthread_mutex_lock(&self.lock);
+	self.all[number].is_shared = true;
+	pthread_mutex_unlock(&self.lock);
+}
+
+void measurements_failed(uint32_t number)
+{
+	struct measurement *measurement = &self.all[number];
+
+	pthread_mutex_lock(&self.lock);
+	if (measurement->nr_launches)
+		measurement->nr_launches--;
+	lose(measurement);
 	pthread_mutex_unlock(&self.lock);
 }
 

@@ -23,8 +23,13 @@ void measurements_init(struct metric_sums *sums, struct record_ring *ring);
 /* Begins a measurement. subject: without the name. Returns its number; MEASUREMENTS_NONE: there is no room. */
 uint32_t measurements_begin(const struct metric_subject *subject);
 
-/* Adds a launch to it. is_shared: other work may have been counted with it. */
-void measurements_launch(uint32_t number, uint32_t correlation_id, bool is_shared, uint64_t now_ns);
+/* Adds a launch to it, before the launch is made: its record may come at once. */
+void measurements_launch(uint32_t number, uint32_t correlation_id, uint64_t now_ns);
+
+/* Says that other work may have been counted with the last launch; or that it failed, so that there is no record, and
+ * the measurement ends. */
+void measurements_shared(uint32_t number);
+void measurements_failed(uint32_t number);
 
 /* Give its values, or end it without; of MEASUREMENTS_NONE they do nothing. numbers: as metric_sums_add(). */
 void measurements_values(uint32_t number, const uint32_t *numbers, const double *values,

@@ -5,6 +5,7 @@ static const struct option_row rows[] = {
 	{"ranks", 0, NULL, OPTION_DAILY, "Show the work of each rank, and which rank stands out."},
 	{"straggler", 0, NULL, OPTION_DAILY, "Show for which rank the others wait, and why."},
 	{"collectives", 0, NULL, OPTION_DAILY, "Show calls of NCCL by communicator and function."},
+	{"metrics", 0, NULL, 0, "Show what launches were measured by (run --metrics)."},
 	{"planes", 0, "LIST", OPTION_DAILY,
 	 "Show all, gpu, sync, um, cpu, idle, stalls; or energy."},
 	{"memory", 0, "peak|live|allocs|frees", 0,

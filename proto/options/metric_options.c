@@ -7,12 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a GPU's memory and processors reach at most, and at what clock. */
-#define PEAKS                                                                                      \
-	"dram__bytes.sum.peak_sustained,dram__cycles_elapsed.avg.per_second,"                      \
-	"sm__cycles_elapsed.avg.per_second"
-
-/* Passes on a GH100: 1 and 1. */
+/* Each takes one pass on a GH100, GA100, GB100 and AD102 (CUPTI 13.0). */
 static const struct {
 	const char *name, *list;
 } sets[] = {
@@ -22,10 +17,13 @@ static const struct {
 		"dram__bytes_read.sum,dram__bytes_write.sum,"
 		"dram__throughput.avg.pct_of_peak_sustained_elapsed,"
 		"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed,lts__t_bytes.sum,"
-		"lts__t_sectors_op_read.sum,l1tex__t_bytes.sum,l1tex__t_sector_hit_rate.pct"},
+		"lts__t_sectors_op_read.sum,l1tex__t_bytes.sum,l1tex__t_sector_hit_rate.pct,"
+		"dram__bytes.sum.peak_sustained,dram__cycles_elapsed.avg.per_second"},
 	{"roofline",
 	 "dram__bytes_read.sum,dram__bytes_write.sum,sm__ops_path_tensor_src_bf16_dst_fp32.sum,"
-	 "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained," PEAKS},
+	 "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained,"
+	 "dram__bytes.sum.peak_sustained,dram__cycles_elapsed.avg.per_second,"
+	 "sm__cycles_elapsed.avg.per_second"},
 };
 
 static bool is_name(const char *text, size_t size)

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report_behind.h"
 #include "report_completeness.h"
@@ -26,6 +25,7 @@
 #include "proto/memory_kind.h"
 #include "report/energy/energy_split.h"
 #include "report/frames/step_path.h"
+#include "report/metrics/report_metrics.h"
 #include "report/profile/profile_ledger.h"
 #include "report/stalls/stall_split.h"
 
@@ -44,6 +44,7 @@ struct report {
 	struct report_notice *notices;
 	struct report_memory_row *memory;
 	struct report_energy_row *energy;
+	struct report_metrics *metrics;
 	char *title, *verdict;
 };
 
@@ -80,6 +81,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->notices);
 	free(report->memory);
 	free(report->energy);
+	report_metrics_destroy(report->metrics);
 	free(report->title);
 	free(report->verdict);
 	free(report);
@@ -481,17 +483,6 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 
 /* ---- the whole */
 
-/* A simulated device has a mark in its name. */
-static int is_simulated(const struct collection *collection)
-{
-	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++)
-		if (strcasestr(catalog_string(collection->catalog,
-					      roster_device(collection->roster, id)->name, NULL),
-			       "simulated"))
-			return 1;
-	return 0;
-}
-
 static int add_title(struct report *report, const struct profile *profile)
 {
 	uint32_t index;
@@ -523,6 +514,9 @@ static int build(struct builder *builder, const struct profile *profile)
 		error = report_memory_make(builder->collection, report->names, &report->memory,
 					   &report->tree.nr_memory);
 	if (!error)
+		error = report_metrics_make(profile, report->names, builder->paths,
+					    &report->metrics);
+	if (!error)
 		error = report_completeness_make(profile, report->names, &report->tree, absent,
 						 &report->tree.state, &report->verdict);
 	if (!error)
@@ -534,7 +528,7 @@ static int build(struct builder *builder, const struct profile *profile)
 			report_paths_frameworks(builder->paths, report->tree.nr_strings);
 		error = report->strings && report->frameworks ? 0 : -ENOMEM;
 	}
-	report->tree.simulated = is_simulated(builder->collection);
+	report->tree.simulated = profile_is_simulated(profile);
 	report->tree.strings = report->strings;
 	report->tree.frameworks = report->frameworks;
 	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);
@@ -544,6 +538,7 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.losses = report->losses;
 	report->tree.notices = report->notices;
 	report->tree.memory = report->memory;
+	report->tree.metrics = report->metrics;
 	report->tree.verdict = report->verdict;
 	return error;
 }
