@@ -35,8 +35,8 @@ struct capture_options {
 int capture_options_init(struct capture_options *options, char **error);
 
 /* Takes the value of --name, NULL if it has none. The names are "stacks", "graphs", "record", "api", "collectives",
- * "metrics", "kernels", "launches", "meter", "max-cost", "delay", "duration", "duty", "capture-range", "step-range" and "every-steps". 0; -ENOENT: it is
- * another option; -EINVAL with *error as above. */
+ * "metrics", "kernels", "launches", "meter", "max-cost", "delay", "duration", "duty", "capture-range", "step-range" and
+ * "every-steps". 0; -ENOENT: it is another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 

@@ -32,8 +32,8 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 extern const uint16_t kernel_metrics_cbids[KERNEL_METRICS_CBIDS];
 bool kernel_metrics_is_capture(uint32_t cbid);
 
-/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and the calls above. *call is the outermost
- * call of its thread. They keep errno. CUPTI's functions, which a measured launch calls, allocate. */
+/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and the calls above. *call is the
+ * outermost call of its thread. They keep errno. CUPTI's functions, which a measured launch calls, allocate. */
 void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 			  const struct cupti_callback_data *call);
 void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);
@@ -48,8 +48,8 @@ void kernel_metrics_forget(void *context);
 /* Ends all sessions, after a last look. ended: CUPTI was ended, and all sessions with it. */
 void kernel_metrics_leave(bool ended);
 
-/* The guest's own thread, now and then: looks at what was counted, and defines sums and notices. last: the process ends,
- * and all records have come. */
+/* The guest's own thread, now and then: looks at what was counted, and defines sums and notices. last: the process
+ * ends, and all records have come. */
 void kernel_metrics_step(bool last);
 
 /* Returns whether a session ever began. Any thread. */

@@ -1,6 +1,6 @@
-/* Decides which launches are measured: the first few of each kernel and launch stack in a context, of kernels whose names match.
- * Looking one up takes no lock; all else is done by one thread at a time. Memory comes from mmap(), but the regular
- * expression's is malloc()ed, when it is compiled and when a kernel comes for the first time. */
+/* Decides which launches are measured: the first few of each kernel and launch stack in a context, if the kernel's
+ * name matches. Looking one up takes no lock; all else is done by one thread at a time. Memory comes from mmap(), but
+ * the regular expression's is malloc()ed, when it is compiled and when a kernel comes for the first time. */
 #ifndef LAUNCH_CHOICE_H
 #define LAUNCH_CHOICE_H
 

@@ -1,6 +1,6 @@
-/* Launches that are being measured: each has values from CUPTI's counters and times from its kernel's record, which come
- * in any order. Once both are there, they are added up; what never gets both is lost. Memory is static. Any thread; the
- * calls take a lock of their own. The ledger:
+/* Launches that are being measured: each has values from CUPTI's counters, and a time from its kernel's record. They
+ * come in any order. Once both are there, they are added up; what never gets both is lost. Memory is static. Any
+ * thread; the calls take a lock of their own. The ledger:
  *	LEDGER_METRIC_LAUNCHES = those added up + LEDGER_METRIC_SHARED + LEDGER_METRIC_LOST */
 #ifndef MEASUREMENTS_H
 #define MEASUREMENTS_H

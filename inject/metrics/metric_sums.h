@@ -1,5 +1,5 @@
-/* Adds up what measured launches were measured by, for each kernel and launch stack, and defines the sums. One thread at
- * a time. Memory is from mmap(). */
+/* Adds up what launches were measured by, for each kernel and launch stack, and defines the sums. One thread at a time.
+ * Memory is from mmap(). */
 #ifndef METRIC_SUMS_H
 #define METRIC_SUMS_H
 

@@ -1,5 +1,5 @@
-/* What the GPU counts for a list of metrics on a chip, and in how many passes. It needs no GPU and no driver, as long as
- * the chip's name is known. One thread at a time. Own memory comes from mmap(), but CUPTI's functions allocate. */
+/* What the GPU counts for a list of metrics on a chip, and in how many passes. It needs no GPU and no driver, if the
+ * chip's name is known. One thread at a time. Own memory comes from mmap(), but CUPTI's functions allocate. */
 #ifndef METRICS_CONFIG_H
 #define METRICS_CONFIG_H
 

@@ -1,5 +1,5 @@
-/* Which launches are measured, and by what: options --metrics, --kernels and --launches of `flamegrid run`, given to the
- * guest in its environment as "LAUNCHES:METRIC,…:REGEX". Pure; any thread. */
+/* Which launches are measured, and by what: options --metrics, --kernels and --launches of `flamegrid run`. The guest
+ * gets them in its environment as "LAUNCHES:METRIC,…:REGEX". Pure; any thread. */
 #ifndef METRIC_OPTIONS_H
 #define METRIC_OPTIONS_H
 

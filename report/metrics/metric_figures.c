@@ -8,13 +8,12 @@
 #define SPARSITY 2.0
 
 static const struct report_metric *find(const struct report_metrics *metrics,
-					const struct report_metric_row *row,
-					const char *const *strings, const char *name)
+					const struct report_metric_row *row, const char *name)
 {
 	for (uint32_t i = 0; i < row->nr; i++) {
 		const struct report_metric *metric = &metrics->metrics[row->first + i];
 
-		if (strcmp(strings[metric->name], name) == 0)
+		if (strcmp(metric->name, name) == 0)
 			return metric;
 	}
 	return NULL;
@@ -26,15 +25,14 @@ static double mean(const struct report_metric *metric)
 }
 
 /* The metrics that operations of tensor cores are counted by. */
-static double operations(const struct report_metrics *metrics, const struct report_metric_row *row,
-			 const char *const *strings)
+static double operations(const struct report_metrics *metrics, const struct report_metric_row *row)
 {
 	static const char before[] = "sm__ops_path_tensor_src_", behind[] = ".sum";
 	double sum = NAN;
 
 	for (uint32_t i = 0; i < row->nr; i++) {
 		const struct report_metric *metric = &metrics->metrics[row->first + i];
-		const char *name = strings[metric->name];
+		const char *name = metric->name;
 		const size_t size = strlen(name);
 
 		if (strncmp(name, before, sizeof(before) - 1) == 0 &&
@@ -45,17 +43,16 @@ static double operations(const struct report_metrics *metrics, const struct repo
 }
 
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
-					const struct report_metric_row *row,
-					const char *const *strings)
+					const struct report_metric_row *row)
 {
-#define MEAN(name) mean(find(metrics, row, strings, name))
+#define MEAN(name) mean(find(metrics, row, name))
 	const double ns = row->measured && row->nr_passes
 				  ? (double)row->measured_ns /
 					    ((double)row->measured * (double)row->nr_passes)
 				  : NAN;
 	const double split = MEAN("dram__bytes_read.sum") + MEAN("dram__bytes_write.sum");
 	const double bytes = isnan(split) ? MEAN("dram__bytes.sum") : split;
-	const double flops = operations(metrics, row, strings);
+	const double flops = operations(metrics, row);
 	const struct metric_figures figures = {
 		.bytes_per_ns = bytes / ns,
 		.bytes_peak_per_ns = MEAN("dram__bytes.sum.peak_sustained") *

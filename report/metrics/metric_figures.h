@@ -13,9 +13,7 @@ struct metric_figures {
 	double flops_per_byte;
 };
 
-/* strings: those of the row's tree. */
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
-					const struct report_metric_row *row,
-					const char *const *strings);
+					const struct report_metric_row *row);
 
 #endif

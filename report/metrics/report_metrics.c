@@ -10,33 +10,35 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/kernel_metric.h"
-#include "report/model/report_key.h"
-#include "report/model/report_names.h"
-#include "report/model/report_paths.h"
+#include "report/names/clean_text.h"
 #include "report/profile/profile.h"
 
 /* A kernel of one process on one device, and its place. */
 struct subject {
 	uint32_t process_id, device_id, stack_id, name_id;
-	uint32_t node, kernel;
+	uint32_t node;
+	const char *kernel;
 	uint64_t launches, ns;
 };
 
 /* A row of the profile. */
 struct cell {
-	uint32_t subject, metric; /* indexes into subjects, and into strings */
+	uint32_t subject; /* index into subjects */
+	const char *metric;
 	uint64_t count, total_ns, nr_passes;
 	double sum, min, max;
 };
 
 struct builder {
 	const struct profile *profile;
-	struct report_names *names;
-	struct report_paths *paths;
+	report_metrics_place *place;
+	void *context;
+	struct report_metrics *metrics;
 	struct subject *subjects; /* owns, as cells; by process, device, stack and name */
 	uint32_t nr_subjects;
 	struct cell *cells;
 	uint32_t nr_cells;
+	const char **names; /* owns: of metrics by their string ids; NULL: not needed yet */
 };
 
 static int numbers(uint64_t a, uint64_t b)
@@ -102,6 +104,14 @@ static struct subject *find(const struct builder *builder, const struct subject 
 	return bsearch(key, builder->subjects, builder->nr_subjects, sizeof(*key), by_key);
 }
 
+/* Keeps a text, which it takes. NULL: out of memory. */
+static const char *keep(struct report_metrics *metrics, char *text)
+{
+	if (text)
+		metrics->texts[metrics->nr_texts++] = text;
+	return text;
+}
+
 static int place(struct builder *builder, struct subject *subject)
 {
 	const struct fold_key key = {
@@ -109,21 +119,37 @@ static int place(struct builder *builder, struct subject *subject)
 		.device_id = subject->device_id,
 		.stack_id = subject->stack_id,
 		.name_id = subject->name_id,
-		.kind = REPORT_KIND_KERNEL,
+		.kind = RECORD_GPU_KERNEL,
 		.matched = 1,
 	};
-	int error = report_key_is_held(builder->profile->collection, &key) ? 0 : -EPROTO;
+	const char *kernel;
+	int error = builder->place(builder->context, &key, &subject->node, &kernel);
 
-	if (!error)
-		error = report_paths_find(builder->paths, &key, &subject->node);
-	return error ? error
-		     : report_names_leaf(builder->names, &key, REPORT_GPU_ANY, &subject->kernel);
+	if (error)
+		return error;
+	subject->kernel = keep(builder->metrics, strdup(kernel));
+	return subject->kernel ? 0 : -ENOMEM;
+}
+
+static int name(struct builder *builder, uint32_t string_id, const char **metric)
+{
+	const struct catalog *catalog = builder->profile->collection->catalog;
+	uint32_t size;
+
+	if (string_id > catalog_size(catalog).strings)
+		return -EPROTO;
+	if (!builder->names[string_id]) {
+		const char *text = catalog_string(catalog, string_id, &size);
+
+		builder->names[string_id] = keep(builder->metrics, clean_text_of(text, size));
+	}
+	*metric = builder->names[string_id];
+	return *metric ? 0 : -ENOMEM;
 }
 
 static int gather_cells(struct builder *builder)
 {
 	const struct collection *collection = builder->profile->collection;
-	const uint32_t nr_strings = catalog_size(collection->catalog).strings;
 	int error = 0;
 
 	for (uint32_t id = 1; id <= roster_size(collection->roster).processes && !error; id++) {
@@ -144,10 +170,7 @@ static int gather_cells(struct builder *builder)
 				.min = kernel_metric_value(rows[i].min),
 				.max = kernel_metric_value(rows[i].max),
 			};
-			error = rows[i].metric > nr_strings
-					? -EPROTO
-					: report_names_string(builder->names, rows[i].metric,
-							      &cell->metric);
+			error = name(builder, rows[i].metric, &cell->metric);
 		}
 	}
 	return error;
@@ -161,7 +184,7 @@ static int take_total(void *context, const struct fold_row *row)
 				    .device_id = row->key.device_id,
 				    .stack_id = row->key.stack_id,
 				    .name_id = row->key.name_id};
-	struct subject *subject = row->key.kind == REPORT_KIND_KERNEL && row->key.matched &&
+	struct subject *subject = row->key.kind == RECORD_GPU_KERNEL && row->key.matched &&
 						  row->key.capture_stack_id == RECORD_STACK_NONE
 					  ? find(builder, &key)
 					  : NULL;
@@ -184,10 +207,9 @@ static int by_row(const void *a, const void *b, void *context)
 	int order = numbers(of_x->node, of_y->node);
 
 	if (!order)
-		order = numbers(of_x->kernel, of_y->kernel);
+		order = strcmp(of_x->kernel, of_y->kernel);
 	if (!order)
-		order = strcmp(report_names_get(builder->names, x->metric),
-			       report_names_get(builder->names, y->metric));
+		order = strcmp(x->metric, y->metric);
 	return order ? order : numbers(x->subject, y->subject);
 }
 
@@ -195,7 +217,7 @@ static bool is_row(const struct builder *builder, const struct cell *cell,
 		   const struct report_metric_row *row)
 {
 	return builder->subjects[cell->subject].node == row->node &&
-	       builder->subjects[cell->subject].kernel == row->kernel;
+	       strcmp(builder->subjects[cell->subject].kernel, row->kernel) == 0;
 }
 
 static void add(struct report_metric *metric, const struct cell *cell)
@@ -223,7 +245,7 @@ static void make_rows(const struct builder *builder, struct report_metrics *metr
 							  .first = metrics->nr_metrics};
 		}
 		struct report_metric *metric = metrics->metrics + metrics->nr_metrics - 1;
-		if (row->nr == 0 || metric->name != cell->metric) {
+		if (row->nr == 0 || strcmp(metric->name, cell->metric) != 0) {
 			row->nr++;
 			metric = metrics->metrics + metrics->nr_metrics++;
 			*metric = (struct report_metric){.name = cell->metric};
@@ -273,32 +295,44 @@ static int build(struct builder *builder, struct report_metrics *metrics)
 	return 0;
 }
 
-int report_metrics_make(const struct profile *profile, struct report_names *names,
-			struct report_paths *paths, struct report_metrics **metrics)
+/* Each subject has a text, and each metric has one. */
+static bool make_room(struct builder *builder, uint32_t nr)
+{
+	struct report_metrics *metrics = calloc(1, sizeof(*metrics));
+	const uint32_t nr_strings = catalog_size(builder->profile->collection->catalog).strings;
+
+	builder->metrics = metrics;
+	builder->subjects = calloc(nr, sizeof(*builder->subjects));
+	builder->cells = calloc(nr, sizeof(*builder->cells));
+	builder->names = calloc(nr_strings + 1ul, sizeof(*builder->names));
+	if (!metrics)
+		return false;
+	metrics->rows = calloc(nr, sizeof(*metrics->rows));
+	metrics->metrics = calloc(nr, sizeof(*metrics->metrics));
+	metrics->texts = calloc(2ul * nr, sizeof(*metrics->texts));
+	return builder->subjects && builder->cells && builder->names && metrics->rows &&
+	       metrics->metrics && metrics->texts;
+}
+
+int report_metrics_make(const struct profile *profile, report_metrics_place *place_in_tree,
+			void *context, struct report_metrics **metrics)
 {
 	const uint32_t nr = count_cells(profile->collection->roster);
-	struct builder builder = {.profile = profile, .names = names, .paths = paths};
+	struct builder builder = {.profile = profile, .place = place_in_tree, .context = context};
 	int error = -ENOMEM;
 
 	*metrics = NULL;
 	if (nr == 0)
 		return 0;
-	*metrics = calloc(1, sizeof(**metrics));
-	builder.subjects = calloc(nr, sizeof(*builder.subjects));
-	builder.cells = calloc(nr, sizeof(*builder.cells));
-	if (*metrics) {
-		(*metrics)->rows = calloc(nr, sizeof(*(*metrics)->rows));
-		(*metrics)->metrics = calloc(nr, sizeof(*(*metrics)->metrics));
-	}
-	if (builder.subjects && builder.cells && *metrics && (*metrics)->rows &&
-	    (*metrics)->metrics)
-		error = build(&builder, *metrics);
+	if (make_room(&builder, nr))
+		error = build(&builder, builder.metrics);
 	free(builder.subjects);
 	free(builder.cells);
-	if (error) {
-		report_metrics_destroy(*metrics);
-		*metrics = NULL;
-	}
+	free(builder.names);
+	if (error)
+		report_metrics_destroy(builder.metrics);
+	else
+		*metrics = builder.metrics;
 	return error;
 }
 
@@ -306,6 +340,9 @@ void report_metrics_destroy(struct report_metrics *metrics)
 {
 	if (!metrics)
 		return;
+	for (uint32_t i = 0; i < metrics->nr_texts; i++)
+		free(metrics->texts[i]);
+	free(metrics->texts);
 	free(metrics->rows);
 	free(metrics->metrics);
 	free(metrics);

@@ -5,23 +5,22 @@
 
 #include <stdint.h>
 
+struct fold_key;
 struct profile;
-struct report_names;
-struct report_paths;
 
 /* One metric of a row, over its measurements. */
 struct report_metric {
-	uint32_t name; /* index into strings: "dram__bytes_read.sum" */
+	const char *name; /* "dram__bytes_read.sum" */
 	uint64_t count;
 	double sum, min, max;
 };
 
 struct report_metric_row {
-	uint32_t node;     /* index into nodes: the innermost frame of the launch stack */
-	uint32_t kernel;   /* index into strings: "[GPU_Kernel]gemm" */
-	uint64_t launches; /* all, measured or not; not those of graphs */
-	uint64_t ns;       /* of these */
-	uint64_t measured; /* measurements; a metric may have fewer */
+	uint32_t node;      /* of the tree: the innermost frame of the launch stack */
+	const char *kernel; /* "gemm" */
+	uint64_t launches;  /* all, measured or not; not those of graphs */
+	uint64_t ns;        /* of these */
+	uint64_t measured;  /* measurements; a metric may have fewer */
 	uint64_t
 		nr_passes; /* launches of one measurement: above 1 its parts are of different launches */
 	uint64_t measured_ns; /* of the measured launches */
@@ -33,12 +32,18 @@ struct report_metrics {
 	uint32_t nr_rows;
 	struct report_metric *metrics; /* within a row by their names */
 	uint32_t nr_metrics;
+	char **texts; /* owns, with the texts that the others borrow */
+	uint32_t nr_texts;
 };
 
-/* Makes the rows of a profile; none was measured: *metrics is NULL. Names and paths are those of the tree. 0; -EPROTO:
- * the profile names what it does not hold; -ENOMEM. On error *metrics is NULL. */
-int report_metrics_make(const struct profile *profile, struct report_names *names,
-			struct report_paths *paths, struct report_metrics **metrics);
+/* Finds a kernel's place in the tree, and its name, which is borrowed until the next call. 0 or -errno. */
+typedef int report_metrics_place(void *context, const struct fold_key *key, uint32_t *node,
+				 const char **kernel);
+
+/* Makes the rows of a profile; none was measured: *metrics is NULL. 0; -EPROTO: the profile names what it does not
+ * hold; -ENOMEM; or an error of place(). On error *metrics is NULL. */
+int report_metrics_make(const struct profile *profile, report_metrics_place *place, void *context,
+			struct report_metrics **metrics);
 void report_metrics_destroy(struct report_metrics *metrics); /* accepts NULL */
 
 #endif

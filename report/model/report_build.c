@@ -1,7 +1,6 @@
 #include "report_build.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "report_behind.h"
 #include "report_completeness.h"
 #include "report_energy.h"
+#include "report_groups.h"
 #include "report_key.h"
 #include "report_leaves.h"
 #include "report_names.h"
@@ -370,19 +370,27 @@ static int add_rows(struct builder *builder)
 	return error;
 }
 
-static int find_piece(struct builder *builder, struct report_piece *piece)
+static int find_place(const struct builder *builder, const struct fold_key *key, uint32_t *node,
+		      uint32_t *name)
 {
-	const struct fold_key *key = &piece->key;
 	const struct roster *roster = builder->collection->roster;
 
 	if (!report_key_is_held(builder->collection, key) || key->kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
-	int error = report_paths_find(builder->paths, key, &piece->node);
-	return error ? error
-		     : report_names_leaf(
-			       builder->report->names, key,
-			       report_key_gpu(roster, roster_process(roster, key->process_id), key),
-			       &piece->name);
+	const int32_t gpu = report_key_gpu(roster, roster_process(roster, key->process_id), key);
+	int error = report_paths_find(builder->paths, key, node);
+	return error ? error : report_names_leaf(builder->report->names, key, gpu, name);
+}
+
+static int place_kernel(void *of, const struct fold_key *key, uint32_t *node, const char **kernel)
+{
+	const struct builder *builder = of;
+	uint32_t name;
+	int error = find_place(builder, key, node, &name);
+
+	if (!error)
+		*kernel = report_groups_activity(report_names_get(builder->report->names, name));
+	return error;
 }
 
 /* ---- processes and losses */
@@ -490,8 +498,7 @@ static int add_title(struct report *report, const struct profile *profile)
 
 	if (error)
 		return error;
-	report->title = strdup(report_names_get(report->names, index));
-	report->tree.title = report->title;
+	report->tree.title = report->title = strdup(report_names_get(report->names, index));
 	return report->title ? 0 : -ENOMEM;
 }
 
@@ -504,7 +511,8 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error)
 		error = add_rows(builder);
 	for (uint32_t i = 0; i < builder->nr_pieces && !error; i++)
-		error = find_piece(builder, &builder->pieces[i]);
+		error = find_place(builder, &builder->pieces[i].key, &builder->pieces[i].node,
+				   &builder->pieces[i].name);
 	if (!error)
 		error = add_losses(builder, profile);
 	if (!error)
@@ -514,8 +522,7 @@ static int build(struct builder *builder, const struct profile *profile)
 		error = report_memory_make(builder->collection, report->names, &report->memory,
 					   &report->tree.nr_memory);
 	if (!error)
-		error = report_metrics_make(profile, report->names, builder->paths,
-					    &report->metrics);
+		error = report_metrics_make(profile, place_kernel, builder, &report->metrics);
 	if (!error)
 		error = report_completeness_make(profile, report->names, &report->tree, absent,
 						 &report->tree.state, &report->verdict);
@@ -531,8 +538,8 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.simulated = profile_is_simulated(profile);
 	report->tree.strings = report->strings;
 	report->tree.frameworks = report->frameworks;
-	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);
-	report->tree.nodes = report->nodes;
+	report->tree.nodes = report->nodes =
+		report_paths_take(builder->paths, &report->tree.nr_nodes);
 	report->tree.leaves = report->leaves;
 	report->tree.processes = report->processes;
 	report->tree.losses = report->losses;

@@ -7,7 +7,7 @@ import sys
 
 # Objects may lack these. docs/json.md says when.
 OPTIONAL = {
-    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy"},
+    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy", "kernel_metrics"},
     "plane": {"energy_mj"},
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},

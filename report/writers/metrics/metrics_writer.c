@@ -1,11 +1,11 @@
 #include "metrics_writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "report/metrics/metric_figures.h"
-#include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 #include "report/writers/json_text.h"
@@ -25,7 +25,7 @@ struct entry {
 
 static const char *kernel_of(const struct entry *entry)
 {
-	return entry->tree ? report_groups_activity(entry->tree->strings[entry->row->kernel]) : "";
+	return entry->tree ? entry->row->kernel : "";
 }
 
 /* The frame that made the call. The innermost one is the call. */
@@ -39,7 +39,7 @@ static const char *caller_of(const struct report_tree *tree, const struct report
 static struct metric_figures figures_of(const struct report_tree *tree,
 					const struct report_metric_row *row)
 {
-	return metric_figures_of(tree->metrics, row, tree->strings);
+	return metric_figures_of(tree->metrics, row);
 }
 
 /* ---- tables */
@@ -148,7 +148,7 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 		text_table_cell(&table, "%.8g", mean_of(metric));
 		text_table_cell(&table, "%.8g", metric->min);
 		text_table_cell(&table, "%.8g", metric->max);
-		text_table_cell(&table, "%s", tree->strings[metric->name]);
+		text_table_cell(&table, "%s", metric->name);
 	}
 	return text_table_end(&table);
 }
@@ -217,7 +217,7 @@ static void write_metric(struct row_text *out, const void *of)
 	const struct report_metric none = {0}, *metric = entry->metric ? entry->metric : &none;
 
 	write_subject(out, entry);
-	row_text_string(out, "metric", entry->tree ? entry->tree->strings[metric->name] : "");
+	row_text_string(out, "metric", entry->tree ? metric->name : "");
 	row_text_count(out, "count", metric->count);
 	write_number(out, "mean", mean_of(metric));
 	write_number(out, "min", metric->min);
@@ -227,18 +227,16 @@ static void write_metric(struct row_text *out, const void *of)
 static void write_values(FILE *out, const struct report_tree *tree,
 			 const struct report_metric_row *row)
 {
-	fputc('{', out);
+	fputc('[', out);
 	for (uint32_t i = 0; i < row->nr; i++) {
 		const struct report_metric *metric = &tree->metrics->metrics[row->first + i];
 
-		if (i)
-			fputc(',', out);
-		json_text_write(out, tree->strings[metric->name]);
-		fprintf(out, ":{\"count\":%llu,\"mean\":%.17g,\"min\":%.17g,\"max\":%.17g}",
-			(unsigned long long)metric->count, mean_of(metric), metric->min,
-			metric->max);
+		fputs(i ? ",{\"name\":" : "{\"name\":", out);
+		json_text_write(out, metric->name);
+		fprintf(out, ",\"count\":%" PRIu64 ",\"mean\":%.17g,\"min\":%.17g,\"max\":%.17g}",
+			metric->count, mean_of(metric), metric->min, metric->max);
 	}
-	fputc('}', out);
+	fputc(']', out);
 }
 
 static void write_object(struct row_text *out, const void *of)
