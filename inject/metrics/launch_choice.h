@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LAUNCH_CHOICE_MAX                                                                          \
-	65536u /* kernels and stacks of one process; further ones are not measured */
+#define LAUNCH_CHOICE_MAX 65536u /* keys; launches of further ones are not measured */
 
 struct launch_choice;
 
