@@ -1,5 +1,5 @@
-/* The verb `metrics`: what launches can be measured by on a chip, and in how many passes. It asks CUPTI's host part, which
- * needs no GPU. */
+/* The verb `metrics`: what launches can be measured by on a chip, and in how many passes. It asks CUPTI's host part,
+ * which needs no GPU. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
