@@ -67,6 +67,15 @@ same "passes: of three launches each" "$(counted passes 75) $(counted passes 77)
 "$flamegrid" report "$scratch/passes" --metrics >"$scratch/passes.table"
 contains "passes: they are marked" "$scratch/passes.table" "* the parts of a measurement are of different launches"
 
+# A merged profile has the rows of both, and a difference compares times as ever.
+"$flamegrid" merge -o "$scratch/both" "$scratch/sol" "$scratch/passes" >"$scratch/out" 2>&1
+"$flamegrid" report "$scratch/both" -f json -o "$scratch/both.json"
+same "merge: values" "$(values both)" ok
+same "merge: measurements of both" "$(measured both)" "$(printf 'k%d 14 3\n' 0 1 2)"
+check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$scratch/diff.table"
+"$flamegrid" report "$scratch/sol" -f html -o "$scratch/sol.html"
+same "page: it has the metrics" "$(grep -c '"kernel_metrics":' "$scratch/sol.html")" 1
+
 # Two threads that launch on one device: what is counted together with other launches is dropped.
 profile shared --metrics dram__bytes_read.sum --launches 200 -- \
 	"$fake_launches" --launches 20000 --kernels 2 --devices 1 --threads 2 --streams 2
