@@ -143,7 +143,8 @@ static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callbac
 static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
-		      (api_statistics_is_launch(cbid) || !window_word_is_plain());
+		      (api_statistics_is_launch(cbid) || !window_word_is_plain() ||
+		       (self.record & RECORD_OPTION_METRICS && kernel_metrics_is_capture(cbid)));
 
 	if (window_word_is_between()) {
 		if (domain == CUPTI_ABI_DOMAIN_DRIVER)

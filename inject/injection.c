@@ -174,11 +174,22 @@ static void mark_ranges(void)
 	callback_dispatch_mark(RECORD_MARK_RANGES, 0);
 }
 
-/* Without memory the rest goes on. */
+/* A window that begins later may begin while a stream is captured, and nobody would know. Without memory, too, the rest
+ * goes on. */
 static void prepare_metrics(void)
 {
-	if (!(guest.options.record & RECORD_OPTION_METRICS) ||
-	    kernel_metrics_init(&guest.library, &guest.definitions, &guest.options.metrics,
+	char windows[WINDOW_OPTIONS_SIZE];
+
+	if (!(guest.options.record & RECORD_OPTION_METRICS))
+		return;
+	window_options_format(&guest.options.window, windows);
+	if (*windows) {
+		guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
+		definition_writer_notice(&guest.definitions, NOTICE_NO_KERNEL_METRICS, 0,
+					 "kernels are not measured: the run has capture windows");
+		return;
+	}
+	if (kernel_metrics_init(&guest.library, &guest.definitions, &guest.options.metrics,
 				helper_thread_flush_soon) == 0)
 		return;
 	guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
