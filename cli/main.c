@@ -33,6 +33,7 @@ static const struct verb {
 	{&option_table_doctor, verb_doctor},
 	{&option_table_demo, verb_demo},
 	{&option_table_step, verb_step},
+	{&option_table_metrics, verb_metrics},
 	{&option_table_keygen, verb_keygen},
 	{&option_table_agent, verb_agent},
 	{&option_table_aggregate, verb_aggregate},

@@ -16,6 +16,7 @@
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/launch/window_word.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/cubin_copies.h"
 #include "inject/sampling/exact_windows.h"
 #include "inject/sampling/kernel_sampler.h"
@@ -78,6 +79,8 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED:
 		kernel_sampler_forget(data->context);
+		if (self.record & RECORD_OPTION_METRICS)
+			kernel_metrics_forget(data->context);
 		break;
 	case CUPTI_ABI_RESOURCE_MODULE_LOADED:
 		take_module(data->descriptor);
@@ -113,7 +116,16 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 static LAUNCH_PATH void handle_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
+	const bool metrics = __builtin_expect(self.record & RECORD_OPTION_METRICS, 0);
 
+	/* A window may have ended since the launch began. */
+	if (metrics && !enter)
+		kernel_metrics_exit(cbid, call);
+	if (metrics && kernel_metrics_is_capture(cbid)) {
+		if (enter)
+			kernel_metrics_enter(&self.launch, cbid, call);
+		return;
+	}
 	if (!window_word_is_plain() &&
 	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
 		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
@@ -128,6 +140,8 @@ static LAUNCH_PATH void handle_driver_call(uint32_t cbid, const struct cupti_cal
 		graph_callback_launched(&self.launch, self.library, call, true);
 	if (!enter)
 		launch_callback_exit(&self.launch, cbid, call);
+	else if (metrics)
+		kernel_metrics_enter(&self.launch, cbid, call);
 }
 
 /* A launch while kernels are sampled: it waits while a session ends, and may open or close an exact window. */
@@ -165,7 +179,8 @@ static LAUNCH_PATH void on_driver_call(uint32_t cbid, const struct cupti_callbac
 static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
-		      (api_statistics_is_launch(cbid) || !window_word_is_plain());
+		      (api_statistics_is_launch(cbid) || !window_word_is_plain() ||
+		       (self.record & RECORD_OPTION_METRICS && kernel_metrics_is_capture(cbid)));
 
 	if (window_word_is_between()) {
 		if (domain == CUPTI_ABI_DOMAIN_DRIVER)

@@ -79,6 +79,10 @@ void guest_options_read(struct guest_options *options, struct definition_writer 
 		misunderstood(notices, SAMPLE_OPTION_ENV, "there are no exact windows");
 	if (options->sample_rate)
 		options->record |= RECORD_OPTION_STALLS;
+	if (metric_options_parse(text_of(METRIC_OPTIONS_ENV), &options->metrics) < 0)
+		misunderstood(notices, METRIC_OPTIONS_ENV, "no launch is measured");
+	if (options->metrics.nr_names)
+		options->record |= RECORD_OPTION_METRICS;
 	options->api = text_of(API_OPTIONS_ENV);
 	/* A user who attaches begins the capture by a command, when all is ready. */
 	if (self.from_file)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "proto/options/graph_mode.h"
+#include "proto/options/metric_options.h"
 #include "proto/options/nvtx_digits.h"
 #include "proto/options/stack_options.h"
 #include "proto/options/window_options.h"
@@ -20,8 +21,9 @@ struct guest_options {
 	enum nvtx_digits digits;
 	struct window_options window;
 	bool collectives;
-	bool meter_full;   /* the meter reads all launches */
-	uint32_t max_cost; /* cost_option.h; 0: no limit */
+	bool meter_full;               /* the meter reads all launches */
+	struct metric_options metrics; /* none: no launch is measured */
+	uint32_t max_cost;             /* cost_option.h; 0: no limit */
 	uint32_t
 		sample_rate; /* sample_option.h; 0: no exact windows. With it kernels are sampled */
 	const char *api;     /* NULL: no calls are counted; borrowed for good */

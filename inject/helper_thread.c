@@ -31,6 +31,7 @@
 #include "inject/launch/cost_limit.h"
 #include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_thread.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
 #include "inject/window/capture_window.h"
 #include "inject/window/profiler_range.h"
@@ -287,6 +288,14 @@ static void sample_kernels(void)
 	capture_window_unlock();
 }
 
+static void measure_kernels(void)
+{
+	if (!(self.parts.record & RECORD_OPTION_METRICS) || !capture_window_lock())
+		return;
+	kernel_metrics_step(false);
+	capture_window_unlock();
+}
+
 static void watch_agent(uint64_t now_ns)
 {
 	enum agent_watch_news news = AGENT_WATCH_NOTHING;
@@ -333,6 +342,7 @@ static void work(unsigned int events)
 	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
 		return;
 	sample_kernels();
+	measure_kernels();
 	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
 	    !capture_window_lock())
 		return;
@@ -369,6 +379,8 @@ static void finish(unsigned int events)
 		}
 		if (self.parts.record & RECORD_OPTION_STALLS)
 			kernel_sampler_end(true);
+		if (self.parts.record & RECORD_OPTION_METRICS)
+			kernel_metrics_step(true);
 		capture_window_finish();
 		capture_window_unlock();
 	}

@@ -35,6 +35,7 @@
 #include "inject/launch/kernel_context.h"
 #include "inject/launch/launch_meter.h"
 #include "inject/launch/launch_thread.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/nccl/nccl_profiler.h"
 #include "inject/nvtx/nvtx_ranges.h"
 #include "inject/window/capture_window.h"
@@ -173,8 +174,32 @@ static void mark_ranges(void)
 	callback_dispatch_mark(RECORD_MARK_RANGES, 0);
 }
 
+/* A window that begins later may begin while a stream is captured, and nobody would know. Without memory, too, the rest
+ * goes on. */
+static void prepare_metrics(void)
+{
+	char windows[WINDOW_OPTIONS_SIZE];
+
+	if (!(guest.options.record & RECORD_OPTION_METRICS))
+		return;
+	window_options_format(&guest.options.window, windows);
+	if (*windows) {
+		guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
+		definition_writer_notice(&guest.definitions, NOTICE_NO_KERNEL_METRICS, 0,
+					 "kernels are not measured: the run has capture windows");
+		return;
+	}
+	if (kernel_metrics_init(&guest.library, &guest.definitions, &guest.options.metrics,
+				helper_thread_flush_soon) == 0)
+		return;
+	guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
+	definition_writer_notice(&guest.definitions, NOTICE_NO_KERNEL_METRICS, -ENOMEM,
+				 "kernels are not measured: not enough memory");
+}
+
 static bool prepare_launches(void)
 {
+	prepare_metrics();
 	launch_meter_init(guest.options.meter_full ? 1 : LAUNCH_METER_PERIOD);
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);

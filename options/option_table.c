@@ -24,6 +24,7 @@ const struct option_table *const option_tables[] = {
 	&option_table_doctor,
 	&option_table_demo,
 	&option_table_step,
+	&option_table_metrics,
 	&option_table_keygen,
 	&option_table_agent,
 	&option_table_aggregate,

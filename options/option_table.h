@@ -60,9 +60,9 @@ struct option_table {
 extern const struct option_table option_table_run, option_table_report, option_table_diff,
 	option_table_check, option_table_control, option_table_attach, option_table_detach,
 	option_table_demo, option_table_doctor, option_table_export, option_table_fetch,
-	option_table_keygen, option_table_merge, option_table_serve, option_table_step,
-	option_table_timeline, option_table_top, option_table_watch, option_table_agent,
-	option_table_aggregate;
+	option_table_keygen, option_table_merge, option_table_metrics, option_table_serve,
+	option_table_step, option_table_timeline, option_table_top, option_table_watch,
+	option_table_agent, option_table_aggregate;
 
 /* All tables in the order of the lists; NULL ends them. */
 extern const struct option_table *const option_tables[];

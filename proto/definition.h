@@ -31,6 +31,9 @@ enum definition_type {
 	DEFINITION_CUBIN = 14, /* struct definition_cubin, then a piece of the cubin */
 	/* struct definition_exact_samples, then as with DEFINITION_KERNEL_SAMPLES */
 	DEFINITION_EXACT_SAMPLES = 15,
+	DEFINITION_METRIC = 16, /* struct definition_metric, then its name */
+	/* struct definition_kernel_metrics, then its struct definition_metric_sum */
+	DEFINITION_KERNEL_METRICS = 17,
 };
 
 struct definition_name {
@@ -90,6 +93,7 @@ enum definition_notice_code {
 	NOTICE_CONTEXTS = 17,         /* some of AOTInductor's lines cannot be read */
 	NOTICE_COST_LIMIT = 18,       /* launches take less or more of their stacks (not a fault) */
 	NOTICE_NO_KERNEL_SAMPLES = 19, /* running kernels are not sampled, and why */
+	NOTICE_NO_KERNEL_METRICS = 21, /* kernels are not measured, and why */
 	NOTICE_TIGHT_SIZES = 20, /* a limit makes the ring so small that launches may be lost */
 	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,
@@ -207,6 +211,35 @@ struct definition_cubin {
 	uint32_t offset; /* of this piece */
 };
 
+#define DEFINITION_METRICS_MAX 64u /* of one process */
+
+/* A metric that kernels are measured by: "dram__bytes_read.sum". */
+struct definition_metric {
+	uint32_t index; /* below DEFINITION_METRICS_MAX */
+};
+
+/* All measured launches of a kernel from one stack so far. A later definition of the same kernel and stack on the same
+ * device replaces it. */
+struct definition_kernel_metrics {
+	uint32_t device_id; /* CUDA ordinal */
+	uint32_t stack_id;  /* as in launch_record, never RECORD_STACK_PROBE */
+	uint32_t name_id;   /* as in gpu_record */
+	uint32_t cbid;      /* of the launches, below 2^16 */
+	/* launches that one measurement takes: each counts a part of what the GPU cannot count at once */
+	uint32_t nr_passes;
+	uint32_t nr_sums;  /* struct definition_metric_sum */
+	uint64_t count;    /* measurements */
+	uint64_t total_ns; /* of their launches, by CUPTI's records */
+};
+
+struct definition_metric_sum {
+	uint32_t index; /* definition_metric.index */
+	uint32_t reserved;
+	double sum, min, max; /* over the measurements; finite, and not below 0 */
+};
+
+static_assert(sizeof(struct definition_kernel_metrics) == 40, "shared-memory format");
+static_assert(sizeof(struct definition_metric_sum) == 32, "shared-memory format");
 static_assert(sizeof(struct definition_kernel_samples) == 24, "shared-memory format");
 static_assert(sizeof(struct definition_exact_samples) == 32, "shared-memory format");
 static_assert(sizeof(struct definition_kernel_sample) == 12, "shared-memory format");

@@ -197,6 +197,11 @@ static const struct {
 					   LEDGER_NOTED},
 	[LEDGER_EXACT_WINDOWS] = {"exact_windows", "exact windows: kernels ran one by one in them",
 				  LEDGER_NOTED},
+	[LEDGER_METRIC_LAUNCHES] = {"metric_launches", "launches measured", LEDGER_PRODUCED},
+	[LEDGER_METRIC_SHARED] = {"metric_shared",
+				  "measured launches dropped, because other work ran beside them",
+				  LEDGER_NOTED},
+	[LEDGER_METRIC_LOST] = {"metric_lost", "measured launches lost", LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

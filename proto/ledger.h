@@ -8,6 +8,7 @@
  *	LEDGER_SAMPLES = received + LEDGER_SAMPLE_RING_FULL
  *	LEDGER_KERNEL_SAMPLES = received + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
  *	LEDGER_EXACT_SAMPLES = received + LEDGER_EXACT_SAMPLE_OTHER + LEDGER_EXACT_SAMPLE_LOST
+ *	LEDGER_METRIC_LAUNCHES = received + LEDGER_METRIC_SHARED + LEDGER_METRIC_LOST
  *	LEDGER_COLLECTIVES = received + LEDGER_COLLECTIVE_LOST
  * The numbers are part of the wire and of the store's schema: append only. */
 #ifndef LEDGER_H
@@ -143,6 +144,11 @@ enum ledger_reason {
 		78, /* of those passed on, samples whose launch is not known */
 	/* exact windows (ns: from their begin to their end, while kernels ran one by one) */
 	LEDGER_EXACT_WINDOWS = 79,
+	LEDGER_METRIC_LAUNCHES = 80, /* launches that were measured (--metrics) */
+	/* of these, launches whose counts hold work of other streams, and are dropped */
+	LEDGER_METRIC_SHARED = 81,
+	/* of these, launches whose counts are lost: CUPTI has none, no record came, or no room */
+	LEDGER_METRIC_LOST = 82,
 	LEDGER_REASONS,
 };
 

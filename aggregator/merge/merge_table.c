@@ -90,6 +90,7 @@ const struct merge_table merge_tables[] = {
 	{"ledger", NULL, NULL, {MERGE_EPOCH, P, N, N, N, N}},
 	{"api_calls", NULL, NULL, {P, N, N, N, S, N, N, N, N, N}},
 	{"kernel_configs", NULL, NULL, {P, N, S, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	{"kernel_metrics", NULL, NULL, {P, N, MERGE_NODE, S, S, N, N, N, N, N, N}},
 	{"launch_delays", NULL, NULL, {P, N, N, N, N, N}},
 	{"launch_cpus", NULL, NULL, {P, N, N, N}},
 	{"memory", NULL, NULL, {P, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},

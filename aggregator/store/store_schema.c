@@ -104,6 +104,11 @@ static const char schema[] =
 	" PRIMARY KEY (process, device_id, name, grid_x, grid_y, grid_z, block_x, block_y,"
 	" block_z, static_shared_bytes, dynamic_shared_bytes, registers, local_bytes)) STRICT,"
 	" WITHOUT ROWID;"
+	"CREATE TABLE kernel_metrics (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
+	" node INTEGER NOT NULL, name INTEGER NOT NULL, metric INTEGER NOT NULL,"
+	" passes INTEGER NOT NULL, count INTEGER NOT NULL, total_ns INTEGER NOT NULL,"
+	" sum INTEGER NOT NULL, min INTEGER NOT NULL, max INTEGER NOT NULL,"
+	" PRIMARY KEY (process, device_id, node, name, metric)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE memory (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" space INTEGER NOT NULL, allocs INTEGER NOT NULL, alloc_bytes INTEGER NOT NULL,"
 	" frees INTEGER NOT NULL, free_bytes INTEGER NOT NULL, live_count INTEGER NOT NULL,"
@@ -306,10 +311,11 @@ static const char *const views[] = {
 	"0 AS nvlink_sent_bytes, 0 AS nvlink_received_known_ns, "
 	"0 AS nvlink_received_bytes, 0 AS dram_bytes_known_ns, 0 AS dram_bytes "
 	"FROM main.device_telemetry;",
-	/* 14: no bytes of memory were counted, and no kernel was sampled in exact windows. The view of 12 or 13 may be
-	 * here already. */
+	/* 14: no bytes of memory were counted, no kernel was measured, and none was sampled in exact windows. The
+	 * view of 12 or 13 may be here already. */
 	"CREATE TEMP VIEW IF NOT EXISTS device_telemetry AS SELECT *, "
-	"0 AS dram_bytes_known_ns, 0 AS dram_bytes FROM main.device_telemetry;",
+	"0 AS dram_bytes_known_ns, 0 AS dram_bytes FROM main.device_telemetry;"
+	"CREATE TEMP VIEW kernel_metrics AS SELECT 1 WHERE 0;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

@@ -15,12 +15,13 @@
 
 #define ROW_MAX 17u /* the most columns of a table */
 
-enum command { PUT_LIMITS, PUT_CALL, PUT_CONFIG, PUT_DELAY, COMMANDS };
+enum command { PUT_LIMITS, PUT_CALL, PUT_CONFIG, PUT_METRIC, PUT_DELAY, COMMANDS };
 
 const char *const store_statistics_commands[] = {
 	[PUT_LIMITS] = "REPLACE INTO device_limits VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_CALL] = "REPLACE INTO api_calls VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[PUT_CONFIG] = "REPLACE INTO kernel_configs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_METRIC] = "REPLACE INTO kernel_metrics VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_DELAY] = "REPLACE INTO launch_delays VALUES (?,?,?,?,?,?)",
 	[COMMANDS] = NULL,
 };
@@ -53,9 +54,10 @@ static int write_row(struct statement *statement, uint32_t process,
 static int write_process(struct statement_set *set, uint32_t id,
 			 const struct statistics_table *table)
 {
-	uint32_t nr_calls, nr_configs;
+	uint32_t nr_calls, nr_configs, nr_metrics;
 	const struct message_api_call *calls = statistics_table_calls(table, &nr_calls);
 	const struct message_kernel_config *configs = statistics_table_configs(table, &nr_configs);
+	const struct message_kernel_metric *metrics = statistics_table_metrics(table, &nr_metrics);
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_calls && !error; i++)
@@ -66,6 +68,10 @@ static int write_process(struct statement_set *set, uint32_t id,
 		if (statistics_table_config_changed(table, i))
 			error = write_row(set->statements[PUT_CONFIG], id, statistics_fields_config,
 					  STATISTICS_FIELDS_CONFIG, &configs[i]);
+	for (uint32_t i = 0; i < nr_metrics && !error; i++)
+		if (statistics_table_metric_changed(table, i))
+			error = write_row(set->statements[PUT_METRIC], id, statistics_fields_metric,
+					  STATISTICS_FIELDS_METRIC, &metrics[i]);
 	return error;
 }
 
@@ -141,7 +147,7 @@ static int read_row(struct collection *collection, struct statement *row,
 {
 	struct roster_process *process =
 		roster_process(collection->roster, statement_number32(row, 0));
-	uint32_t nr_strings = catalog_size(collection->catalog).strings;
+	const struct catalog_size size = catalog_size(collection->catalog);
 
 	if (!process)
 		return -EPROTO;
@@ -149,8 +155,12 @@ static int read_row(struct collection *collection, struct statement *row,
 		uint64_t wide = statement_number(row, i + 1);
 		uint32_t narrow = (uint32_t)wide;
 
+		const uint32_t nr_ids = fields[i].name == statistics_fields_metric[1].name
+						? size.nodes
+						: size.strings;
+
 		if (wide > fields[i].max || wide > INT64_MAX ||
-		    (fields[i].max == WIRE_ID_MAX && wide > nr_strings))
+		    (fields[i].max == WIRE_ID_MAX && wide > nr_ids))
 			return -EPROTO;
 		if (fields[i].width_bytes == sizeof(wide))
 			memcpy(out + fields[i].offset_bytes, &wide, sizeof(wide));
@@ -185,6 +195,19 @@ static int take_config(struct collection *collection, struct statement *row)
 	return error ? error : statistics_table_put_config(table, &config);
 }
 
+static int take_metric(struct collection *collection, struct statement *row)
+{
+	struct message_kernel_metric metric = {0};
+	struct statistics_table *table;
+	int error = read_row(collection, row, statistics_fields_metric, STATISTICS_FIELDS_METRIC,
+			     (uint8_t *)&metric, &table);
+
+	if (!error &&
+	    (metric.device_id >= RECORD_DEVICES_MAX || metric.metric == 0 || metric.nr_passes == 0))
+		error = -EPROTO;
+	return error ? error : statistics_table_put_metric(table, &metric);
+}
+
 static int take_launch_delay(struct collection *collection, struct statement *row)
 {
 	uint64_t device_id = statement_number(row, 1);
@@ -213,6 +236,7 @@ int store_statistics_load(struct database *database, struct collection *collecti
 		{"SELECT * FROM device_limits", take_limits},
 		{"SELECT * FROM api_calls", take_call},
 		{"SELECT * FROM kernel_configs", take_config},
+		{"SELECT * FROM kernel_metrics", take_metric},
 		{"SELECT * FROM launch_delays", take_launch_delay},
 	};
 

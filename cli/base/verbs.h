@@ -19,6 +19,7 @@ int verb_attach(const char *program, int argc, char **argv);
 int verb_detach(const char *program, int argc, char **argv);
 int verb_control(const char *program, int argc, char **argv);
 int verb_keygen(const char *program, int argc, char **argv);
+int verb_metrics(const char *program, int argc, char **argv);
 int verb_step(const char *program, int argc, char **argv);
 int verb_demo(const char *program, int argc, char **argv);
 int verb_doctor(const char *program, int argc, char **argv);

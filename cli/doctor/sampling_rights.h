@@ -1,5 +1,5 @@
-/* Whether running kernels can be sampled on this host (run --record stalls). NVIDIA's driver tells who may read a GPU's
- * performance counters: RmProfilingAdminOnly in its parameters. Any thread. */
+/* Whether running kernels can be sampled on this host (run --record stalls), or measured (run --metrics). NVIDIA's
+ * driver tells who may read a GPU's performance counters: RmProfilingAdminOnly in its parameters. Any thread. */
 #ifndef SAMPLING_RIGHTS_H
 #define SAMPLING_RIGHTS_H
 

@@ -14,6 +14,7 @@
 #include "proto/options/cost_option.h"
 #include "proto/options/duration.h"
 #include "proto/options/meter_option.h"
+#include "proto/options/metric_options.h"
 #include "proto/options/record_options.h"
 #include "proto/options/sample_option.h"
 
@@ -109,6 +110,45 @@ static int take_sample_gpu(struct capture_options *options, const char *origin, 
 	if (sample_option_parse(text, &options->sample_rate) == 0)
 		return 0;
 	return fail(error, origin, text, "not a number of samples from 1/s to 1000000/s");
+}
+
+/* The environment holds all three options at once. */
+static int take_all_metrics(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (metric_options_parse(text, &options->metrics) == 0)
+		return 0;
+	return fail(error, origin, text, "not understood");
+}
+
+static int take_metrics(struct capture_options *options, const char *origin, const char *text,
+			char **error)
+{
+	options->metrics.nr_names = 0;
+	switch (metric_options_add(&options->metrics, text)) {
+	case 0:
+		return 0;
+	case -E2BIG:
+		return fail(error, origin, text, "more than 64 metrics");
+	default:
+		return fail(error, origin, text, "not sol, roofline, or names of metrics");
+	}
+}
+
+static int take_kernels(struct capture_options *options, const char *origin, const char *text,
+			char **error)
+{
+	if (metric_options_kernels(&options->metrics, text) == 0)
+		return 0;
+	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+}
+
+static int take_launches(struct capture_options *options, const char *origin, const char *text,
+			 char **error)
+{
+	if (metric_options_launches(&options->metrics, text) == 0)
+		return 0;
+	return fail(error, origin, text, "not a number from 1 to 1000000");
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -217,6 +257,10 @@ static const struct {
 	{"meter", METER_OPTION_ENV, take_meter},
 	{"max-cost", COST_OPTION_ENV, take_max_cost},
 	{"sample-gpu", SAMPLE_OPTION_ENV, take_sample_gpu},
+	{"metrics ", METRIC_OPTIONS_ENV, take_all_metrics},
+	{"metrics", NULL, take_metrics},
+	{"kernels", NULL, take_kernels},
+	{"launches", NULL, take_launches},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -298,6 +342,7 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 			   struct job_environment *environment)
 {
 	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE], max_cost[16], rate[16];
+	char metrics[METRIC_OPTIONS_TEXT];
 	int result;
 
 	stack_options_format(&options->stacks, stacks);
@@ -326,6 +371,10 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 	if (result == 0 && options->sample_rate) {
 		snprintf(rate, sizeof(rate), "%" PRIu32 "/s", options->sample_rate);
 		result = job_environment_set(environment, SAMPLE_OPTION_ENV, rate);
+	}
+	if (result == 0 && options->metrics.nr_names) {
+		metric_options_format(&options->metrics, metrics);
+		result = job_environment_set(environment, METRIC_OPTIONS_ENV, metrics);
 	}
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);

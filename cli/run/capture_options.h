@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "proto/options/graph_mode.h"
+#include "proto/options/metric_options.h"
 #include "proto/options/nvtx_digits.h"
 #include "proto/options/stack_options.h"
 #include "proto/options/window_options.h"
@@ -22,7 +23,8 @@ struct capture_options {
 	struct window_options window;
 	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
 	bool collectives;
-	bool meter_full;      /* the guests' meters read all launches */
+	bool meter_full; /* the guests' meters read all launches */
+	struct metric_options metrics;
 	uint32_t max_cost;    /* cost_option.h; 0: no limit */
 	uint32_t sample_rate; /* sample_option.h; 0: no exact windows */
 	/* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
@@ -34,8 +36,8 @@ struct capture_options {
 int capture_options_init(struct capture_options *options, char **error);
 
 /* Takes the value of --name, NULL if it has none. The names are "stacks", "graphs", "record", "api", "collectives",
- * "meter", "max-cost", "sample-gpu", "delay", "duration", "duty", "capture-range", "step-range" and "every-steps". 0;
- * -ENOENT: it is another option; -EINVAL with *error as above. */
+ * "metrics", "kernels", "launches", "meter", "max-cost", "sample-gpu", "delay", "duration", "duty", "capture-range",
+ * "step-range" and "every-steps". 0; -ENOENT: it is another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 

@@ -6,7 +6,6 @@
 #include "node-agent/files/proc_file.h"
 #include "node-agent/watch/bpf_source.h"
 
-
 bool host_only_is_possible(const struct target_process *target)
 {
 	char missing[BPF_SOURCE_LINE_MAX];

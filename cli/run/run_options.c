@@ -267,6 +267,15 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return option_line_refuse(&option_table_run,
 					  "--max-cost takes less of stacks, and --stacks none has "
 					  "none");
+	if (!options->capture.metrics.nr_names &&
+	    (option_line_has(&option_table_run, "kernels", argc, argv) ||
+	     option_line_has(&option_table_run, "launches", argc, argv)))
+		return option_line_refuse(&option_table_run,
+					  "--kernels and --launches go with --metrics");
+	if (options->capture.metrics.nr_names && options->capture.record & RECORD_OPTION_STALLS)
+		return option_line_refuse(&option_table_run,
+					  "--metrics and --record stalls need the same counters: "
+					  "choose one");
 	given = destinations_of(options);
 	result = check_destinations(&given, "", &error);
 	if (!taken(result, error))

@@ -25,6 +25,7 @@
 #include "inject/cupti/stream_names.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/launch/outstanding_launches.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "proto/ring/record_ring.h"
 
 #define CHUNK_RECORDS 256u
@@ -309,6 +310,8 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	if (record->kind == RECORD_GPU_KERNEL) {
 		tally->name_lost += record->name_id == RECORD_NAME_NONE;
 		take_config(activity, record, tally);
+		kernel_metrics_record(record->correlation_id, record->name_id, name,
+				      record->end_ns - record->start_ns);
 	}
 	if (is_work && record->graph_node_id && self.nodes) {
 		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);

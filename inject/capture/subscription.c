@@ -17,6 +17,7 @@
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/window_cbid.h"
 #include "inject/launch/window_word.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
 #include "proto/options/record_options.h"
 
@@ -179,6 +180,16 @@ void subscription_hear_of_code(uint32_t record)
 		set_resources(sampling_resources, NR(sampling_resources), 1);
 }
 
+/* What is not measured has to be known: streams that are captured, and contexts that are destroyed. */
+static void hear_of_captures(void)
+{
+	shared_subscriber_enable(1, CUPTI_ABI_DOMAIN_RESOURCE,
+				 CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED);
+	for (uint32_t i = 0; i < KERNEL_METRICS_CBIDS; i++)
+		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER,
+					      kernel_metrics_cbids[i]);
+}
+
 static int enable_launches(uint32_t record)
 {
 	int first_error = CUPTI_ABI_SUCCESS;
@@ -199,6 +210,8 @@ static int enable_launches(uint32_t record)
 		else if (first_error == CUPTI_ABI_SUCCESS)
 			first_error = result;
 	}
+	if (record & RECORD_OPTION_METRICS)
+		hear_of_captures();
 	api_statistics_enable(self.library, self.subscriber, 1);
 	return nr_enabled ? CUPTI_ABI_SUCCESS : first_error;
 }
@@ -348,6 +361,8 @@ void subscription_pause(void)
 	set_resources(stream_resources, NR(stream_resources), 0);
 	stream_names_forget();
 	kernel_sampler_leave(false);
+	if (self.record & RECORD_OPTION_METRICS)
+		kernel_metrics_leave(false);
 	shared_subscriber_enable(0, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	disable_activity();
 }

@@ -62,6 +62,7 @@ static int resolve(void *handle, struct cupti_library *library)
 			return -ENOSYS;
 		memcpy((char *)library + symbols[i].offset, &address, sizeof(address));
 	}
+	metrics_library_resolve(handle, &library->metrics);
 	return library->get_version(&library->version) == CUPTI_ABI_SUCCESS ? 0 : -ENOSYS;
 }
 

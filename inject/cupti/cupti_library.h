@@ -8,6 +8,7 @@
 
 #include "cupti_abi.h"
 #include "cupti_sampling_abi.h"
+#include "metrics_library.h"
 
 struct cupti_library {    /* each function returns a CUptiResult */
 	uint32_t version; /* cuptiGetVersion(): 19 is 12.0, 130001 is 13.0 Update 1 */
@@ -50,6 +51,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*sampling_get_reasons)(struct cupti_sampling_reasons *call);
 	int (*sampling_configure)(struct cupti_sampling_settings *call);
 	int (*get_cubin_crc)(struct cupti_cubin_crc *call);
+	struct metrics_library metrics;
 };
 
 /* Maps `path` and resolves its functions. With already_mapped it takes the copy that the process has, or fails. A

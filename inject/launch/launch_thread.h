@@ -44,7 +44,9 @@ struct launch_thread {
 	bool exit_counts;
 	/* when the thread began to load GPU code; 0: it does not load */
 	uint64_t load_begin_ns;
-	uint32_t step;               /* the number of its last step; 0: none */
+	uint32_t step; /* the number of its last step; 0: none */
+	uint32_t
+		measured_device; /* of the launch that it is in (kernel_metrics.h), from 1; 0: none */
 	struct api_thread *api;      /* api_thread.h; NULL: none yet */
 	uint64_t next_api_ns;        /* when to ask for an api_thread again */
 	struct graph_copies *copies; /* owns; NULL: none yet */

@@ -24,6 +24,7 @@
 #include "inject/cupti/stream_names.h"
 #include "inject/launch/outstanding_launches.h"
 #include "inject/launch/window_word.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
 #include "proto/ring/record_ring.h"
 
@@ -411,6 +412,7 @@ static void take_down(uint64_t now_ns)
 	activity_buffers_reclaim();
 	stream_names_forget();
 	kernel_sampler_leave(true);
+	kernel_metrics_leave(true);
 	self.subscribed = self.goes_on = false;
 	self.left = true;
 	self.come_back = !self.parts.options.dormant;

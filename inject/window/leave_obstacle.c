@@ -7,6 +7,7 @@
 #include "inject/cupti/context_count.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/outstanding_launches.h"
+#include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
 
 static atomic_bool has_lasting_kernels;
@@ -29,6 +30,8 @@ enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool
 		return LEAVE_OBSTACLE_PROFILER;
 	if (kernel_sampler_has_begun())
 		return LEAVE_OBSTACLE_SAMPLING;
+	if (kernel_metrics_has_begun())
+		return LEAVE_OBSTACLE_METRICS;
 	return atomic_load(&has_lasting_kernels) ? LEAVE_OBSTACLE_LASTING : LEAVE_OBSTACLE_NONE;
 }
 
@@ -45,6 +48,8 @@ const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
 		return "it tells when the program calls cudaProfilerStart";
 	case LEAVE_OBSTACLE_SAMPLING:
 		return "it has sampled kernels (--record stalls)";
+	case LEAVE_OBSTACLE_METRICS:
+		return "it has measured kernels (--metrics)";
 	case LEAVE_OBSTACLE_LASTING:
 		return "a kernel lasts, and may be waiting for the host";
 	case LEAVE_OBSTACLE_NONE:

@@ -15,6 +15,7 @@ enum leave_obstacle {
 	/* a cudaProfilerStart would be missed until CUPTI is back, and its range with it */
 	LEAVE_OBSTACLE_PROFILER,
 	LEAVE_OBSTACLE_SAMPLING, /* CUPTI samples kernels, and nobody says that it can be left then */
+	LEAVE_OBSTACLE_METRICS,
 	LEAVE_OBSTACLE_LASTING, /* a kernel that lasts may wait for the host */
 };
 

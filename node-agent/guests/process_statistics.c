@@ -12,6 +12,12 @@ struct process_statistics {
 struct batch {
 	struct message_api_call calls[PROCESS_STATISTICS_BATCH];
 	struct message_kernel_config configs[PROCESS_STATISTICS_BATCH];
+	struct message_kernel_metric metrics[PROCESS_STATISTICS_BATCH];
+};
+
+/* The next row of each kind that may have to be sent. */
+struct place {
+	uint32_t call, config, metric;
 };
 
 struct process_statistics *process_statistics_create(void)
@@ -85,26 +91,40 @@ int process_statistics_take_config(struct process_statistics *statistics,
 	return statistics_table_put_config(statistics->table, &row);
 }
 
-static void fill(struct process_statistics *statistics, uint32_t *call, uint32_t *config,
-		 struct batch *batch, struct message_statistics *message)
+int process_statistics_take_metric(struct process_statistics *statistics,
+				   const struct message_kernel_metric *row)
 {
-	uint32_t nr_calls, nr_configs;
+	return statistics_table_put_metric(statistics->table, row);
+}
+
+static void fill(struct process_statistics *statistics, struct place *at, struct batch *batch,
+		 struct message_statistics *message)
+{
+	uint32_t nr_calls, nr_configs, nr_metrics;
 	const struct message_api_call *calls = statistics_table_calls(statistics->table, &nr_calls);
 	const struct message_kernel_config *configs =
 		statistics_table_configs(statistics->table, &nr_configs);
 
-	for (; *call < nr_calls && message->nr_calls < PROCESS_STATISTICS_BATCH; (*call)++)
-		if (statistics_table_call_changed(statistics->table, *call))
-			batch->calls[message->nr_calls++] = calls[*call];
-	for (; *config < nr_configs && message->nr_configs < PROCESS_STATISTICS_BATCH; (*config)++)
-		if (statistics_table_config_changed(statistics->table, *config))
-			batch->configs[message->nr_configs++] = configs[*config];
+	const struct message_kernel_metric *metrics =
+		statistics_table_metrics(statistics->table, &nr_metrics);
+
+	for (; at->call < nr_calls && message->nr_calls < PROCESS_STATISTICS_BATCH; at->call++)
+		if (statistics_table_call_changed(statistics->table, at->call))
+			batch->calls[message->nr_calls++] = calls[at->call];
+	for (; at->config < nr_configs && message->nr_configs < PROCESS_STATISTICS_BATCH;
+	     at->config++)
+		if (statistics_table_config_changed(statistics->table, at->config))
+			batch->configs[message->nr_configs++] = configs[at->config];
+	for (; at->metric < nr_metrics && message->nr_metrics < PROCESS_STATISTICS_BATCH;
+	     at->metric++)
+		if (statistics_table_metric_changed(statistics->table, at->metric))
+			batch->metrics[message->nr_metrics++] = metrics[at->metric];
 }
 
 int process_statistics_send(struct process_statistics *statistics, uint32_t process_id,
 			    batch_sink sink, void *context)
 {
-	uint32_t call = 0, config = 0;
+	struct place at = {0};
 	int r = 0;
 
 	if (!statistics_table_changed(statistics->table))
@@ -116,10 +136,12 @@ int process_statistics_send(struct process_statistics *statistics, uint32_t proc
 		struct message message = {.type = MESSAGE_STATISTICS,
 					  .statistics = {.process_id = process_id,
 							 .calls = batch->calls,
-							 .configs = batch->configs}};
+							 .configs = batch->configs,
+							 .metrics = batch->metrics}};
 
-		fill(statistics, &call, &config, batch, &message.statistics);
-		if (message.statistics.nr_calls == 0 && message.statistics.nr_configs == 0)
+		fill(statistics, &at, batch, &message.statistics);
+		if (message.statistics.nr_calls == 0 && message.statistics.nr_configs == 0 &&
+		    message.statistics.nr_metrics == 0)
 			break;
 		r = sink(context, &message);
 	}

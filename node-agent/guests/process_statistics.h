@@ -1,5 +1,5 @@
-/* Collects a guest's statistics of API calls and launch configurations for STATISTICS messages. Single-threaded: only
- * the agent loop calls it. */
+/* Collects a guest's statistics of API calls, launch configurations and measured kernels for STATISTICS messages.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef PROCESS_STATISTICS_H
 #define PROCESS_STATISTICS_H
 
@@ -27,6 +27,10 @@ int process_statistics_take_call(struct process_statistics *statistics,
 				 const struct definition_api_statistic *call, uint32_t name);
 int process_statistics_take_config(struct process_statistics *statistics,
 				   const struct definition_kernel_config *config, uint32_t name);
+
+/* Takes one metric. The row's ids are the agent's. 0; -ENOSPC: no room for the row; -ENOMEM. */
+int process_statistics_take_metric(struct process_statistics *statistics,
+				   const struct message_kernel_metric *row);
 
 /* Gives the sink all rows that changed since the last time, in as many messages as they need. The strings that they
  * name must have been sent before. 0, -ENOMEM or the sink's error. */

@@ -198,6 +198,20 @@ static int define_kernel_config(struct ring_definitions *definitions,
 		1);
 }
 
+static int define_kernel_metrics(struct ring_definitions *definitions,
+				 const struct definition_kernel_metrics *head, const void *sums,
+				 size_t size)
+{
+	uint32_t name_id = head->name_id;
+
+	if (!definitions->stacks)
+		return 0;
+	if (name_id != RECORD_NAME_NONE)
+		name_id = ring_definitions_name(definitions, name_id);
+	return ring_metrics_add(&definitions->metrics, definitions->outputs, definitions->stacks,
+				head, name_id, sums, size);
+}
+
 /* Counts what no guest writes. */
 static int judge(struct ring_definitions *definitions, int r)
 {
@@ -240,6 +254,10 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_exact_samples);
 	case DEFINITION_CUBIN:
 		return sizeof(struct definition_cubin);
+	case DEFINITION_METRIC:
+		return sizeof(struct definition_metric);
+	case DEFINITION_KERNEL_METRICS:
+		return sizeof(struct definition_kernel_metrics);
 	default:
 		return UINT32_MAX;
 	}
@@ -304,6 +322,13 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 	case DEFINITION_CUBIN:
 		return judge(definitions,
 			     ring_samples_cubin(definitions->samples, head, text, text_size));
+	case DEFINITION_METRIC:
+		return judge(definitions,
+			     ring_metrics_name(&definitions->metrics, definitions->outputs, head,
+					       text, text_size));
+	case DEFINITION_KERNEL_METRICS:
+		return judge(definitions,
+			     define_kernel_metrics(definitions, head, text, text_size));
 	default: /* DEFINITION_WINDOW: the records carry its number */
 		define_window(definitions, head);
 		return 0;

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "ring_collectives.h"
+#include "ring_metrics.h"
 #include "ring_outputs.h"
 #include "ring_samples.h"
 
@@ -35,6 +36,8 @@ struct ring_definitions {
 	struct module_table *modules;         /* owns */
 	struct ring_collectives *collectives; /* owns */
 	struct ring_samples *samples;         /* owns; of running kernels */
+	struct ring_metrics metrics;          /* of measured kernels */
+	struct stack_resolver *stacks;        /* borrowed; NULL: measured kernels are dropped */
 	struct id_table names;                /* guest's name id to string id */
 	uint64_t text_room;  /* bytes of names and paths that the process may still bring */
 	uint32_t nr_modules; /* files announced so far */

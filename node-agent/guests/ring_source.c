@@ -62,6 +62,7 @@ int ring_source_create(struct record_ring *ring, const struct ring_outputs *outp
 		return -ENOMEM;
 	}
 	ring_samples_set_stacks(new_source->definitions.samples, new_source->stacks);
+	new_source->definitions.stacks = new_source->stacks;
 	*source = new_source;
 	return 0;
 }

@@ -204,6 +204,8 @@ static uint32_t nr_more_elements(const struct message *message)
 		return 1;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;
+	if (message->type == MESSAGE_STATISTICS && message->statistics.nr_metrics)
+		return 2;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_telemetry)
 		return 4;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_links)

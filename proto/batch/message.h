@@ -13,11 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "statistics_rows.h"
+
 #include "proto/collective.h"
 #include "proto/device_limits.h"
 #include "proto/device_telemetry.h"
 #include "proto/host_sample.h"
-#include "proto/kernel_config.h"
 #include "proto/ledger.h"
 #include "proto/record.h"
 
@@ -323,30 +324,14 @@ struct message_ledger {
 	const struct ledger_entry *entries;
 };
 
-/* The calls of one function of CUDA's API. Its key: domain, cbid, error. */
-struct message_api_call {
-	uint32_t domain; /* enum statistics_domain */
-	uint32_t cbid;   /* CUPTI's, of that domain */
-	/* 0: the row is of all calls; else of the calls that returned this error, and only its count has a meaning */
-	uint32_t error;
-	uint32_t name; /* string id of the function */
-	uint64_t count, total_ns, min_ns, max_ns;
-	uint64_t errors;
-};
-
-/* The launches of one kernel with one configuration. Its key: config. */
-struct message_kernel_config {
-	struct kernel_config config; /* its name is a string id, 0: the name was lost */
-	uint64_t count, total_ns, min_ns, max_ns;
-};
-
 /* Sums of one process so far. Each row replaces the row with its key; other rows stay. */
 struct message_statistics {
 	uint64_t seq;
 	uint32_t process_id;
-	uint32_t nr_calls, nr_configs;
+	uint32_t nr_calls, nr_configs, nr_metrics;
 	const struct message_api_call *calls;
 	const struct message_kernel_config *configs;
+	const struct message_kernel_metric *metrics;
 };
 
 #define WIRE_PAGE_BYTES_MAX (64u << 20) /* of one page */

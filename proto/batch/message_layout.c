@@ -163,6 +163,8 @@ static const struct message_list statistics_lists[] = {
 	{LIST(statistics, nr_calls, calls, statistics_fields_call, WIRE_ITEMS_MAX),
 	 .never_zero = &statistics_fields_call[0]},
 	{LIST(statistics, nr_configs, configs, statistics_fields_config, WIRE_ITEMS_MAX)},
+	{LIST(statistics, nr_metrics, metrics, statistics_fields_metric, WIRE_ITEMS_MAX),
+	 .never_zero = &statistics_fields_metric[4], .empty_is_left_out = true},
 };
 
 static const struct message_list streams_lists[] = {

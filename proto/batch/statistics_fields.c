@@ -4,6 +4,8 @@
 
 #include "message.h"
 
+#include "proto/kernel_metric.h"
+
 #define CALL(field, width, max)                                                                    \
 	{                                                                                          \
 		"call " #field, offsetof(struct message_api_call, field), width, max, false        \
@@ -39,4 +41,17 @@ const struct event_field statistics_fields_config[STATISTICS_FIELDS_CONFIG] = {
 	CONFIG(total_ns, 8, UINT64_MAX),
 	CONFIG(min_ns, 8, UINT64_MAX),
 	CONFIG(max_ns, 8, UINT64_MAX),
+};
+
+#define METRIC(field, width, max)                                                                  \
+	{                                                                                          \
+		"metric " #field, offsetof(struct message_kernel_metric, field), width, max, false \
+	}
+
+const struct event_field statistics_fields_metric[STATISTICS_FIELDS_METRIC] = {
+	METRIC(device_id, 4, UINT32_MAX),       METRIC(stack_id, 4, WIRE_ID_MAX),
+	METRIC(name_id, 4, WIRE_ID_MAX),        METRIC(metric, 4, WIRE_ID_MAX),
+	METRIC(nr_passes, 8, UINT32_MAX),       METRIC(count, 8, UINT64_MAX),
+	METRIC(total_ns, 8, UINT64_MAX),        METRIC(sum, 8, KERNEL_METRIC_BITS_MAX),
+	METRIC(min, 8, KERNEL_METRIC_BITS_MAX), METRIC(max, 8, KERNEL_METRIC_BITS_MAX),
 };

@@ -18,7 +18,7 @@ struct rows {
 };
 
 struct statistics_table {
-	struct rows calls, configs;
+	struct rows calls, configs, metrics;
 };
 
 struct statistics_table *statistics_table_create(void)
@@ -33,6 +33,10 @@ struct statistics_table *statistics_table_create(void)
 	table->configs = (struct rows){.row_bytes = sizeof(struct message_kernel_config),
 				       .key_bytes = sizeof(struct kernel_config),
 				       .max = STATISTICS_TABLE_CONFIGS};
+	table->metrics =
+		(struct rows){.row_bytes = sizeof(struct message_kernel_metric),
+			      .key_bytes = offsetof(struct message_kernel_metric, nr_passes),
+			      .max = STATISTICS_TABLE_METRICS};
 	return table;
 }
 
@@ -49,6 +53,7 @@ void statistics_table_destroy(struct statistics_table *table)
 		return;
 	rows_fini(&table->calls);
 	rows_fini(&table->configs);
+	rows_fini(&table->metrics);
 	free(table);
 }
 
@@ -124,6 +129,12 @@ int statistics_table_put_config(struct statistics_table *table,
 	return put(&table->configs, config);
 }
 
+int statistics_table_put_metric(struct statistics_table *table,
+				const struct message_kernel_metric *metric)
+{
+	return put(&table->metrics, metric);
+}
+
 const struct message_api_call *statistics_table_find_call(const struct statistics_table *table,
 							  const struct message_api_call *key)
 {
@@ -135,6 +146,13 @@ statistics_table_find_config(const struct statistics_table *table,
 			     const struct message_kernel_config *key)
 {
 	return find_row(&table->configs, key);
+}
+
+const struct message_kernel_metric *
+statistics_table_find_metric(const struct statistics_table *table,
+			     const struct message_kernel_metric *key)
+{
+	return find_row(&table->metrics, key);
 }
 
 const struct message_api_call *statistics_table_calls(const struct statistics_table *table,
@@ -151,6 +169,13 @@ const struct message_kernel_config *statistics_table_configs(const struct statis
 	return table ? (const void *)table->configs.rows : NULL;
 }
 
+const struct message_kernel_metric *statistics_table_metrics(const struct statistics_table *table,
+							     uint32_t *count)
+{
+	*count = table ? table->metrics.count : 0;
+	return table ? (const void *)table->metrics.rows : NULL;
+}
+
 bool statistics_table_call_changed(const struct statistics_table *table, uint32_t index)
 {
 	return table->calls.changed[index];
@@ -161,9 +186,15 @@ bool statistics_table_config_changed(const struct statistics_table *table, uint3
 	return table->configs.changed[index];
 }
 
+bool statistics_table_metric_changed(const struct statistics_table *table, uint32_t index)
+{
+	return table->metrics.changed[index];
+}
+
 bool statistics_table_changed(const struct statistics_table *table)
 {
-	return table && (table->calls.nr_changed || table->configs.nr_changed);
+	return table &&
+	       (table->calls.nr_changed || table->configs.nr_changed || table->metrics.nr_changed);
 }
 
 static void rows_saved(struct rows *rows)
@@ -179,4 +210,5 @@ void statistics_table_saved(struct statistics_table *table)
 		return;
 	rows_saved(&table->calls);
 	rows_saved(&table->configs);
+	rows_saved(&table->metrics);
 }

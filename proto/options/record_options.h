@@ -17,6 +17,8 @@ enum record_option {
 	RECORD_OPTION_NVTX = 1u << 5,     /* "nvtx": ranges as frames */
 	RECORD_OPTION_MARKS = 1u << 6,    /* "marks": when steps and ranges began; not in "all" */
 	RECORD_OPTION_STALLS = 1u << 7,   /* "stalls": samples of running kernels; not in "all" */
+	RECORD_OPTION_METRICS =
+		1u << 8, /* launches are measured: metric_options.h, and no name here */
 };
 
 /* Reads a list of the names above, separated by commas; NULL or "": none; "all": all. *options becomes a set of enum

@@ -1,15 +1,14 @@
 #include "report_build.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "report_behind.h"
 #include "report_completeness.h"
+#include "report_groups.h"
 #include "report_key.h"
 #include "report_leaves.h"
 #include "report_meters.h"
@@ -26,6 +25,7 @@
 #include "proto/memory_kind.h"
 #include "report/frames/step_path.h"
 #include "report/meter/meter_split.h"
+#include "report/metrics/report_metrics.h"
 #include "report/profile/profile_ledger.h"
 #include "report/stalls/stall_split.h"
 
@@ -44,6 +44,7 @@ struct report {
 	struct report_notice *notices;
 	struct report_memory_row *memory;
 	struct stall_agreement *agreement;
+	struct report_metrics *metrics;
 	char *title, *verdict;
 };
 
@@ -81,6 +82,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->memory);
 	free(report->tree.metered);
 	free(report->agreement);
+	report_metrics_destroy(report->metrics);
 	free(report->title);
 	free(report->verdict);
 	free(report);
@@ -366,19 +368,27 @@ static int add_rows(struct builder *builder)
 	return error;
 }
 
-static int find_piece(struct builder *builder, struct report_piece *piece)
+static int find_place(const struct builder *builder, const struct fold_key *key, uint32_t *node,
+		      uint32_t *name)
 {
-	const struct fold_key *key = &piece->key;
 	const struct roster *roster = builder->collection->roster;
 
 	if (!report_key_is_held(builder->collection, key) || key->kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
-	int error = report_paths_find(builder->paths, key, &piece->node);
-	return error ? error
-		     : report_names_leaf(
-			       builder->report->names, key,
-			       report_key_gpu(roster, roster_process(roster, key->process_id), key),
-			       &piece->name);
+	const int32_t gpu = report_key_gpu(roster, roster_process(roster, key->process_id), key);
+	int error = report_paths_find(builder->paths, key, node);
+	return error ? error : report_names_leaf(builder->report->names, key, gpu, name);
+}
+
+static int place_kernel(void *of, const struct fold_key *key, uint32_t *node, const char **kernel)
+{
+	const struct builder *builder = of;
+	uint32_t name;
+	int error = find_place(builder, key, node, &name);
+
+	if (!error)
+		*kernel = report_groups_activity(report_names_get(builder->report->names, name));
+	return error;
 }
 
 /* ---- processes and losses */
@@ -479,17 +489,6 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 
 /* ---- the whole */
 
-/* A simulated device has a mark in its name. */
-static int is_simulated(const struct collection *collection)
-{
-	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++)
-		if (strcasestr(catalog_string(collection->catalog,
-					      roster_device(collection->roster, id)->name, NULL),
-			       "simulated"))
-			return 1;
-	return 0;
-}
-
 static int add_title(struct report *report, const struct profile *profile)
 {
 	uint32_t index;
@@ -497,8 +496,7 @@ static int add_title(struct report *report, const struct profile *profile)
 
 	if (error)
 		return error;
-	report->title = strdup(report_names_get(report->names, index));
-	report->tree.title = report->title;
+	report->tree.title = report->title = strdup(report_names_get(report->names, index));
 	return report->title ? 0 : -ENOMEM;
 }
 
@@ -511,7 +509,8 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error)
 		error = add_rows(builder);
 	for (uint32_t i = 0; i < builder->nr_pieces && !error; i++)
-		error = find_piece(builder, &builder->pieces[i]);
+		error = find_place(builder, &builder->pieces[i].key, &builder->pieces[i].node,
+				   &builder->pieces[i].name);
 	if (!error)
 		error = add_losses(builder, profile);
 	if (!error)
@@ -520,6 +519,8 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error)
 		error = report_memory_make(builder->collection, report->names, &report->memory,
 					   &report->tree.nr_memory);
+	if (!error)
+		error = report_metrics_make(profile, place_kernel, builder, &report->metrics);
 	if (!error)
 		error = report_completeness_make(profile, report->names, &report->tree, absent,
 						 &report->tree.state, &report->verdict);
@@ -532,16 +533,17 @@ static int build(struct builder *builder, const struct profile *profile)
 			report_paths_frameworks(builder->paths, report->tree.nr_strings);
 		error = report->strings && report->frameworks ? 0 : -ENOMEM;
 	}
-	report->tree.simulated = is_simulated(builder->collection);
+	report->tree.simulated = profile_is_simulated(profile);
 	report->tree.strings = report->strings;
 	report->tree.frameworks = report->frameworks;
-	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);
-	report->tree.nodes = report->nodes;
+	report->tree.nodes = report->nodes =
+		report_paths_take(builder->paths, &report->tree.nr_nodes);
 	report->tree.leaves = report->leaves;
 	report->tree.processes = report->processes;
 	report->tree.losses = report->losses;
 	report->tree.notices = report->notices;
 	report->tree.memory = report->memory;
+	report->tree.metrics = report->metrics;
 	report->tree.verdict = report->verdict;
 	return error;
 }

@@ -14,6 +14,7 @@
 #include "aggregator/core/duration_bins.h"
 #include "report/meter/meter_confidence.h"
 #include "report/meter/metered.h"
+#include "report/metrics/report_metrics.h"
 #include "report/profile/profile_cost.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
@@ -215,6 +216,7 @@ struct report_tree {
 	/* by host and GPU; empty: the counter is not known, or the plane is not wanted */
 	struct report_metered_gpu *metered; /* of the meters of planes that are here */
 	uint32_t nr_metered;
+	const struct report_metrics *metrics; /* NULL: no launch was measured */
 	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };
 

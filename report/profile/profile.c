@@ -14,6 +14,7 @@
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/memory_account.h"
 #include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store.h"
@@ -228,6 +229,18 @@ bool profile_has_note(const struct profile *profile, enum store_note_kind kind)
 {
 	for (uint32_t i = 0; i < profile->nr_notes; i++)
 		if (profile->notes[i].kind == kind)
+			return true;
+	return false;
+}
+
+bool profile_is_simulated(const struct profile *profile)
+{
+	const struct collection *collection = profile->collection;
+
+	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++)
+		if (strcasestr(catalog_string(collection->catalog,
+					      roster_device(collection->roster, id)->name, NULL),
+			       "simulated"))
 			return true;
 	return false;
 }

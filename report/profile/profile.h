@@ -51,6 +51,9 @@ int profile_load(const char *path, struct profile **profile, char **error);
 int profile_load_names(const char *path, struct profile **profile, char **error);
 void profile_destroy(struct profile *profile); /* accepts NULL */
 
+/* Returns whether a device is a simulated one, which has a mark in its name. */
+bool profile_is_simulated(const struct profile *profile);
+
 /* Returns whether it has a note of this kind. */
 bool profile_has_note(const struct profile *profile, enum store_note_kind kind);
 

@@ -16,9 +16,10 @@ static bool is_same_process(const struct roster_process *a, const struct roster_
 
 static int join(struct statistics_table *whole, const struct statistics_table *part)
 {
-	uint32_t nr_calls, nr_configs;
+	uint32_t nr_calls, nr_configs, nr_metrics;
 	const struct message_api_call *calls = statistics_table_calls(part, &nr_calls);
 	const struct message_kernel_config *configs = statistics_table_configs(part, &nr_configs);
+	const struct message_kernel_metric *metrics = statistics_table_metrics(part, &nr_metrics);
 	int error = 0;
 
 	for (uint32_t i = 0; i < nr_calls && !error; i++) {
@@ -33,6 +34,13 @@ static int join(struct statistics_table *whole, const struct statistics_table *p
 
 		if (!known || known->count < configs[i].count)
 			error = statistics_table_put_config(whole, &configs[i]);
+	}
+	for (uint32_t i = 0; i < nr_metrics && !error; i++) {
+		const struct message_kernel_metric *known =
+			statistics_table_find_metric(whole, &metrics[i]);
+
+		if (!known || known->count < metrics[i].count)
+			error = statistics_table_put_metric(whole, &metrics[i]);
 	}
 	return error;
 }

@@ -20,6 +20,7 @@
 #include "report/writers/durations_writer.h"
 #include "report/writers/html/html_writer.h"
 #include "report/writers/json_writer.h"
+#include "report/writers/metrics/metrics_writer.h"
 #include "report/writers/pprof_writer.h"
 #include "report/writers/ranks_writer.h"
 #include "report/writers/sample_writer.h"
@@ -160,6 +161,9 @@ WRITE(write_failures_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES))
 WRITE(write_configurations_csv, statistics,
       statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS))
+WRITE(write_metrics_table, tree,
+      metrics_writer_report(out, view->tree, &request->form, request->top))
+WRITE(write_metrics_csv, tree, metrics_writer_csv(out, view->tree))
 WRITE(write_durations_csv, tree, durations_writer_csv(out, view->tree))
 WRITE(write_clocks_table, clocks,
       clocks_writer_table(out, view->clocks, view->tree, &request->form))
@@ -240,6 +244,8 @@ const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
 		{CSV(write_configurations)}},
 	[REPORT_SUBJECT_TIMES] = {"--rows times", REPORT_CSV, SET(MEMORY) | SET(PLANES), 0, {0}, NULL,
 		{CSV(write_durations)}},
+	[REPORT_SUBJECT_METRICS] = {"--metrics", REPORT_TABLE, 0, 0, {[REPORT_TABLE] = DETAIL(TOP)}, NULL,
+		{[REPORT_TABLE] = write_metrics_table, [REPORT_JSON] = write_json, CSV(write_metrics)}},
 	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES), 0,
 		{[REPORT_SAMPLES] = STACKS}, NULL,
 		{[REPORT_SAMPLES] = write_samples}},

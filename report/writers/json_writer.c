@@ -18,6 +18,7 @@
 #include "report/model/frame_ranks.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
+#include "report/writers/metrics/metrics_writer.h"
 
 static const char *const states[] = {
 	[REPORT_COMPLETE] = "complete", [REPORT_STOPPED] = "stopped",       [REPORT_LIVE] = "live",
@@ -370,6 +371,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	if (!error)
 		error = stall_writer_json(out, tree);
 	meter_writer_json(out, tree);
+	metrics_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);

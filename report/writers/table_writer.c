@@ -22,6 +22,7 @@
 #include "report/model/report_summary.h"
 #include "report/names/source_name.h"
 #include "report/names/text_line.h"
+#include "report/writers/metrics/metrics_writer.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -425,6 +426,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 							  options.top);
 			statistics_writer_calls(out, options.statistics, options.form, options.top);
 		}
+		if (tree->planes & 1u << REPORT_PLANE_GPU)
+			error = metrics_writer_table(out, tree, options.form, options.top);
 		write_memory(out, tree, options.form);
 		fputc('\n', out);
 		report_summary_write(out, tree, "");
@@ -435,7 +438,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		if (report_summary_mixed(tree, line, sizeof(line)))
 			fprintf(out, "%s\n", line);
 		report_summary_notices(out, tree, "");
-		error = text_file_flush(out);
+		error = error ? error : text_file_flush(out);
 	}
 	report_groups_fini(&activities);
 	report_groups_fini(&parts);

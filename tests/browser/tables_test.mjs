@@ -26,6 +26,27 @@ test("a tab is there if it has data", async () => {
 		await finish(page);
 });
 
+test("measured kernels stand in a table and below the roofs", async () => {
+	const page = await open("metrics", { hash: "#tab=metrics" });
+	const svg = (selector, of) => page.value(`[...document.querySelectorAll("#table .roofline ${selector}")].map((each) => ${of})`);
+
+	assert.deepEqual(await tabs(page), ["flame", "kernels", "metrics", "lines"]);
+	assert.deepEqual(await rowsOf(page), [
+		["gemm", "main", "60.00 µs", "20", "4", "1.5 GB/s", "75.0 %", "15.0 GFLOP/s", "75.0 %", "10.0"],
+		["<b>norm", "main", "300 ns", "5", "1*", "–", "–", "–", "–", "–"],
+	]);
+	assert.equal(await page.value("document.querySelector('#table tbody td').title.split('\\n')[0]"), "dram__bytes_read.sum: 1000 (500 to 1500)");
+	assert.deepEqual(await svg("circle", "each.textContent.split('\\n')[0]"), ["gemm: 15.0 GFLOP/s, 10.0 FLOP/B, 60.00 µs"]);
+	// The ridge is where both roofs meet: 20 GFLOP/s at 10 FLOP/B, just above the kernel.
+	const [roof] = await svg("polyline", "each.getAttribute('points').split(' ').map((point) => point.split(',').map(Number))");
+	const [x, y] = (await svg("circle", "[each.getAttribute('cx'), each.getAttribute('cy')].map(Number)"))[0];
+	assert.equal(roof.length, 3);
+	assert.ok(Math.abs(roof[1][0] - x) < 0.01 && roof[1][1] < y && roof[2][1] === roof[1][1]);
+	await sortBy(page, "Launches");
+	assert.deepEqual(await column(page, 0), ["gemm", "<b>norm"]);
+	await finish(page);
+});
+
 test("lines are those of the plane that the graph shows, and tabs of GPU work say that they are", async () => {
 	const page = await open("planes");
 	const caption = () => page.value("document.querySelector('#table caption').textContent");

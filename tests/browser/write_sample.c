@@ -76,7 +76,8 @@ static void fill_hostile(struct sample *sample)
 	sample->tree.launches = 20;
 	sample->tree.launches_failed = 2;
 	sample->tree.matched = 13;
-	sample->tree.cost = (struct profile_cost){.calls = {64, 64000}, .threads = {1, 6400000}, .metered = 1};
+	sample->tree.cost =
+		(struct profile_cost){.calls = {64, 64000}, .threads = {1, 6400000}, .metered = 1};
 }
 
 static uint32_t next_random(uint64_t *state, uint32_t below)
@@ -219,6 +220,31 @@ static void fill_huge(struct sample *sample)
 	sample->tree.matched = 3;
 }
 
+/* Two measured kernels: one that moves data, and one of which the GPU's peaks are not known. */
+static void fill_metrics(struct sample *sample)
+{
+	static struct report_metric all[] = {
+		{"dram__bytes_read.sum", 4, 4000, 500, 1500},
+		{"dram__bytes_write.sum", 4, 2000, 500, 500},
+		{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 4, 60000, 15000, 15000},
+		{"sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained", 4, 80, 20, 20},
+		{"dram__bytes.sum.peak_sustained", 4, 8, 2, 2},
+		{"dram__cycles_elapsed.avg.per_second", 4, 4e9, 1e9, 1e9},
+		{"sm__cycles_elapsed.avg.per_second", 4, 8e9, 2e9, 2e9},
+		{"lts__t_bytes.sum", 1, 3, 3, 3},
+	};
+	static struct report_metric_row rows[2];
+	static struct report_metrics metrics = {
+		.rows = rows, .nr_rows = 2, .metrics = all, .nr_metrics = 8};
+	struct report_leaf leaf = sample_kernel_leaf(sample, "gemm", 9000);
+
+	sample_add_leaf(sample, leaf);
+	const uint32_t call = sample_add_node(sample, leaf.node, "cudaLaunchKernel");
+	rows[0] = (struct report_metric_row){call, "gemm", 20, 60000, 4, 1, 4000, 0, 7};
+	rows[1] = (struct report_metric_row){call, "<b>norm", 5, 300, 1, 3, 30, 7, 1};
+	sample->tree.metrics = &metrics;
+}
+
 static void fill_empty(struct sample *sample)
 {
 	sample->tree.title = "no GPU work";
@@ -288,6 +314,7 @@ int main(int argc, char **argv)
 		     {"stalls", plane_sample_stalls},
 		     {"energy", plane_sample_energy},
 		     {"empty", fill_empty},
+		     {"metrics", fill_metrics},
 		     {"diff", fill_diff},
 		     {"million", fill_million},
 		     {"job8", job_sample_8},

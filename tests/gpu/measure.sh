@@ -6,7 +6,7 @@
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
 #   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead cuptishare threads life
-#                   restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact tables worst energy (default: all of them)
+#                   restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact metrics tables worst energy (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
 set -u
@@ -34,7 +34,7 @@ PY
 
 # The files of parts/ may use what is set above; all they set of it is failed.
 for file in verdict machine programs profile overhead conformance counts training graph stacks life windows timeline api \
-	memory nvtx marks kineto duty host probe hostcalls nccl ncclsplit ranks nodes folded straggler steps green site backward compiled jax serve clocks use price stalls worst energy; do
+	memory nvtx marks kineto duty host probe hostcalls nccl ncclsplit ranks nodes folded straggler steps green site backward compiled jax serve clocks use price stalls metrics worst energy; do
 	# shellcheck source=/dev/null
 	. "$here/parts/$file.sh" || exit 1
 done
@@ -49,7 +49,7 @@ if wants counts || wants overhead || wants cuptishare || wants threads || wants 
 	build_programs
 fi
 for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead cuptishare threads life restart windows \
-	timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact tables worst energy; do
+	timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact metrics tables worst energy; do
 	if wants $part; then
 		echo "--- $part"
 		$part

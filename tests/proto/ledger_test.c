@@ -46,7 +46,8 @@ static void only_the_left_sides_of_the_invariants_are_produced(void **state)
 				 reason == LEDGER_LAUNCHES || reason == LEDGER_RECORDS ||
 					 reason == LEDGER_SAMPLES || reason == LEDGER_COLLECTIVES ||
 					 reason == LEDGER_KERNEL_SAMPLES ||
-					 reason == LEDGER_EXACT_SAMPLES);
+					 reason == LEDGER_EXACT_SAMPLES ||
+					 reason == LEDGER_METRIC_LAUNCHES);
 }
 
 static void what_the_totals_miss_is_lost(void **state)

@@ -10,7 +10,7 @@ USE = {"sm", "occupancy", "tensor", "dram", "nvlink", "pcie"}
 USE_SUMS = {"sm_ns", "occupancy_ns", "tensor_ns", "dram_bytes", "nvlink_bytes", "pcie_bytes"}
 OPTIONAL = {
     "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy",
-                "use", "sampling_agreement"},
+                "use", "sampling_agreement", "kernel_metrics"},
     "plane": {"energy_mj"} | USE_SUMS,
     "use": USE,
     "use_kernel": USE,

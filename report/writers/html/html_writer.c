@@ -22,6 +22,7 @@
 #include "report/writers/deflate_file.h"
 #include "report/writers/findings_writer.h"
 #include "report/writers/json_writer.h"
+#include "report/writers/metrics/metrics_writer.h"
 #include "report/writers/statistics_writer.h"
 #include "report/writers/straggler/straggler_verdicts.h"
 #include "report/writers/text_file.h"
@@ -440,6 +441,8 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 	if (options->straggler)
 		straggler_verdicts_json(out, options->straggler);
 	json_writer_memory(out, tree);
+	if (!options->diff)
+		metrics_writer_json(out, tree);
 	if (options->strips)
 		strips_writer_json(out, options->strips, options->pieces != NULL, options->path);
 }

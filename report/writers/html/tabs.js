@@ -1,4 +1,4 @@
-// The tabs: Flame, changes of a difference, findings, and tables of kernels, lines, steps, ranks, collectives, memory and notes.
+// The tabs: Flame, changes of a difference, findings, and tables of kernels, metrics, lines, steps, ranks, collectives, memory and notes.
 
 const hasGpuWork = () => profile.rows.some(({ plane }) => plane === "gpu");
 
@@ -9,6 +9,7 @@ const TABS = [
 	{ word: "changes", label: "Changes", has: () => Boolean(profile.diff), make: makeChanges },
 	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
 	{ word: "kernels", ofGpu: true, label: "Kernels", has: () => hasGpuWork(), make: makeKernels },
+	{ word: "metrics", label: "Metrics", has: () => profile.kernel_metrics?.length > 0, make: makeMetrics },
 	{ word: "lines", label: "Lines", has: () => profile.lineClass && profile.leaves > 0 && profile.meters.length === 0, make: makeLines },
 	{ word: "steps", ofGpu: true, label: "Steps", has: () => (profile.steps || profile.marked_steps) && hasGpuWork(), make: makeSteps },
 	{ word: "ranks", ofGpu: true, label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },

@@ -116,6 +116,74 @@ static void more_rows_than_there_may_be_are_refused(void **state)
 	assert_int_equal(statistics_table_configs(table(), &count)[0].count, 9);
 }
 
+static int apply_metrics(const struct message_kernel_metric *metrics, uint32_t nr_metrics)
+{
+	const struct message message = {
+		.statistics = {.process_id = 1, .nr_metrics = nr_metrics, .metrics = metrics}};
+	const char *reason;
+
+	return session_statistics_apply(session, collection, &message, &reason);
+}
+
+static void ids_of_measured_kernels_are_translated(void **state)
+{
+	struct message_kernel_metric metric = {
+		.stack_id = 1, .name_id = 1, .metric = 2, .nr_passes = 1, .count = 5};
+	const struct message_kernel_metric *rows;
+	uint32_t count;
+
+	(void)state;
+	agent_session_add_id(session, SESSION_NODES, 7);
+	assert_int_equal(apply_metrics(&metric, 1), 0);
+	metric.count = 6;
+	assert_int_equal(apply_metrics(&metric, 1), 0);
+	rows = statistics_table_metrics(table(), &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(rows[0].stack_id, 7);
+	assert_int_equal(rows[0].name_id, 2);
+	assert_int_equal(rows[0].metric, 3);
+	assert_int_equal(rows[0].count, 6);
+}
+
+static void measured_kernels_of_unknown_ids_are_refused(void **state)
+{
+	const struct message_kernel_metric rows[] = {
+		{.stack_id = 1, .metric = 1, .nr_passes = 1},
+		{.name_id = 3, .metric = 1, .nr_passes = 1},
+		{.metric = 3, .nr_passes = 1},
+		{.metric = 0, .nr_passes = 1},
+		{.device_id = RECORD_DEVICES_MAX, .metric = 1, .nr_passes = 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(apply_metrics(&rows[i], 1), REFUSE_UNDEFINED);
+	assert_null(table());
+}
+
+static void more_measured_kernels_than_there_may_be_are_refused(void **state)
+{
+	static struct message_kernel_metric rows[STATISTICS_TABLE_METRICS / 64];
+
+	(void)state;
+	for (uint32_t device_id = 0; device_id < 64; device_id++) {
+		const uint32_t nr = STATISTICS_TABLE_METRICS / 64;
+
+		/* names from 0 on: only their number matters, so that the ids are defined here */
+		for (uint32_t i = session->ids[SESSION_STRINGS].count; i < nr; i++)
+			agent_session_add_id(session, SESSION_STRINGS, i + 2);
+		for (uint32_t i = 0; i < nr; i++)
+			rows[i] = (struct message_kernel_metric){
+				.device_id = device_id, .name_id = i, .metric = 1, .nr_passes = 1};
+		assert_int_equal(apply_metrics(rows, nr), 0);
+	}
+	rows[0].metric = 2;
+	assert_int_equal(apply_metrics(rows, 1), REFUSE_LIMIT);
+	rows[0].metric = 1;
+	rows[0].count = 4;
+	assert_int_equal(apply_metrics(rows, 1), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -123,6 +191,9 @@ int main(void)
 		TEST(names_are_translated_and_rows_replaced),
 		TEST(what_is_not_defined_is_refused_and_changes_nothing),
 		TEST(more_rows_than_there_may_be_are_refused),
+		TEST(ids_of_measured_kernels_are_translated),
+		TEST(measured_kernels_of_unknown_ids_are_refused),
+		TEST(more_measured_kernels_than_there_may_be_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

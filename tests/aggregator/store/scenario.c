@@ -384,6 +384,11 @@ static void add_statistics(struct scenario *scenario, uint32_t process_id, uint3
 		{{0, 8, 8 + round, 1, 1, 128, 1, 1, 0, 0, 255, 16}, 1, 500, 500, 500},
 		{{0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, round, 500, 50, 500},
 	};
+	const struct message_kernel_metric metrics[] = {
+		{0, 1, 7, 5, 1, 10 + round, 5000 + round, 0x4059000000000000, 0,
+		 0x4059000000000000},
+		{1, 2, 8, 16, 3, 1, 500, 0x3ff0000000000000, 1, 0x3ff0000000000000},
+	};
 	struct message message = {
 		.type = MESSAGE_STATISTICS,
 		.statistics = {.seq = next_seq(scenario),
@@ -391,7 +396,9 @@ static void add_statistics(struct scenario *scenario, uint32_t process_id, uint3
 			       .nr_calls = 3,
 			       .calls = calls,
 			       .nr_configs = 3,
-			       .configs = configs},
+			       .configs = configs,
+			       .nr_metrics = 2,
+			       .metrics = metrics},
 	};
 
 	add(scenario, &message);

@@ -340,6 +340,15 @@ static void statistics_that_cannot_be_are_malformed(void **state)
 	DECODE_FAILS(codec,
 		     STATISTICS_HEAD NO_CALLS "\x01\x9f\x00\x00" CONFIG_FIELDS "\x00\x00\x00",
 		     -EBADMSG, "STATISTICS: kernel max_ns is missing");
+#define METRICS_HEAD                                                                               \
+	"\x9a\x0f\x01\x01\x01" NO_CALLS "\x00\xdc\x00\x10" CONFIG_FIELDS "\x00\x00\x00\x00\x00"    \
+	"\x00"
+	DECODE_FAILS(codec, METRICS_HEAD "\x01\x9a\x00\x01\x01\x01\x00\x01\x00\x00\x00\x00",
+		     -EBADMSG, "STATISTICS: metric nr_passes is 0 in row 0");
+	DECODE_FAILS(codec,
+		     METRICS_HEAD "\x01\x9a\x00\x01\x01\x01\x01\x01\x00"
+				  "\xcf\x7f\xf0\x00\x00\x00\x00\x00\x00\x00\x00",
+		     -EBADMSG, "STATISTICS: metric sum has a value out of range");
 }
 
 static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)

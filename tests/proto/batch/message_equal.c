@@ -104,7 +104,9 @@ static bool statistics_equal(const struct message_statistics *left,
 	       list_equal(left->calls, right->calls, left->nr_calls, right->nr_calls,
 			  sizeof(*left->calls)) &&
 	       list_equal(left->configs, right->configs, left->nr_configs, right->nr_configs,
-			  sizeof(*left->configs));
+			  sizeof(*left->configs)) &&
+	       list_equal(left->metrics, right->metrics, left->nr_metrics, right->nr_metrics,
+			  sizeof(*left->metrics));
 }
 
 static bool welcome_equal(const struct message_welcome *left, const struct message_welcome *right)

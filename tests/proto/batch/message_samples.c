@@ -5,6 +5,8 @@
 
 #include "record_samples.h"
 
+#include "proto/kernel_metric.h"
+
 #define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 #define TEXT(literal)                                                                              \
 	{                                                                                          \
@@ -80,6 +82,13 @@ static const struct message_kernel_config configs[] = {
 	 UINT64_MAX,
 	 UINT64_MAX,
 	 UINT64_MAX},
+};
+
+static const struct message_kernel_metric metrics[] = {
+	{0, 7, 1, 2, 1, 10, 25000, 0x41dfffffffc00000, 0x41a0000000000000, 0x41b0000000000000},
+	{0, 7, 1, 3, 1, 10, 25000, 0, 0, 0},
+	{UINT32_MAX, WIRE_ID_MAX, WIRE_ID_MAX, WIRE_ID_MAX, UINT32_MAX, UINT64_MAX, UINT64_MAX,
+	 KERNEL_METRIC_BITS_MAX, KERNEL_METRIC_BITS_MAX, KERNEL_METRIC_BITS_MAX},
 };
 
 static const struct message_stream streams[] = {
@@ -445,6 +454,9 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 			.process_id = WIRE_ID_MAX,
 			.nr_configs = 1,
 			.configs = configs}},
+	{.type = MESSAGE_STATISTICS,
+	 .statistics =
+		 {.seq = 15, .process_id = 3, .nr_metrics = LENGTH(metrics), .metrics = metrics}},
 	{.type = MESSAGE_STATISTICS, .statistics = {.seq = 14, .process_id = 2}},
 	{.type = MESSAGE_COLLECTIVES,
 	 .collectives = {.seq = 15,

@@ -48,6 +48,41 @@ static int put_config(uint32_t grid_x, uint64_t count)
 		&(struct message_kernel_config){.config = {.grid_x = grid_x}, .count = count});
 }
 
+static int put_metric(uint32_t stack_id, uint32_t metric, uint64_t count)
+{
+	return statistics_table_put_metric(
+		table,
+		&(struct message_kernel_metric){
+			.stack_id = stack_id, .metric = metric, .nr_passes = 1, .count = count});
+}
+
+static void a_metric_has_a_row_for_each_stack(void **state)
+{
+	const struct message_kernel_metric *metrics;
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(put_metric(4, 1, 2), 0);
+	assert_int_equal(put_metric(5, 1, 3), 0);
+	assert_int_equal(put_metric(4, 2, 2), 0);
+	statistics_table_saved(table);
+	assert_int_equal(put_metric(4, 2, 2), 0);
+	assert_false(statistics_table_changed(table));
+	assert_int_equal(put_metric(4, 1, 7), 0);
+	assert_true(statistics_table_changed(table));
+	assert_true(statistics_table_metric_changed(table, 0));
+	assert_false(statistics_table_metric_changed(table, 1));
+	metrics = statistics_table_metrics(table, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(metrics[0].count, 7);
+	assert_int_equal(statistics_table_find_metric(
+				 table, &(struct message_kernel_metric){.stack_id = 5, .metric = 1})
+				 ->count,
+			 3);
+	assert_null(statistics_table_find_metric(
+		table, &(struct message_kernel_metric){.stack_id = 5, .metric = 2}));
+}
+
 static void a_row_replaces_the_one_of_its_key(void **state)
 {
 	const struct message_api_call *calls;
@@ -146,6 +181,9 @@ static void no_table_has_no_rows(void **state)
 	count = 1;
 	assert_null(statistics_table_configs(NULL, &count));
 	assert_int_equal(count, 0);
+	count = 1;
+	assert_null(statistics_table_metrics(NULL, &count));
+	assert_int_equal(count, 0);
 	assert_false(statistics_table_changed(NULL));
 	statistics_table_saved(NULL);
 	statistics_table_destroy(NULL);
@@ -156,6 +194,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_row_replaces_the_one_of_its_key),
+		TEST(a_metric_has_a_row_for_each_stack),
 		TEST(only_what_differs_is_a_change),
 		TEST(a_full_table_takes_known_keys_alone),
 		TEST(keys_that_are_chosen_are_told_apart_by_few_compares),

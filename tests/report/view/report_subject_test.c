@@ -139,7 +139,7 @@ static void every_subject_is_written_in_a_format_or_refused_with_those_that_it_h
 		}
 	}
 	assert_int_equal(written + refused, REPORT_SUBJECTS * REPORT_FORMATS);
-	assert_int_equal(written, 32);
+	assert_int_equal(written, 35);
 	close_view(&view);
 }
 

@@ -14,6 +14,7 @@
 #include "cupti_clock.h"
 #include "cupti_subscriber.h"
 #include "pc_sampling.h"
+#include "range_profiler.h"
 
 #include "sim/sim_clock.h"
 #include "sim/sim_config.h"
@@ -225,6 +226,7 @@ void activity_kind_record(const struct sim_operation *operation)
 	bool zeroed = false;
 
 	pc_sampling_record(operation);
+	range_profiler_record(operation);
 	if (!atomic_load_explicit(&nr_kinds, memory_order_relaxed))
 		return;
 	if (operation->graph_id && operation->kind != SIM_GRAPH && activity_kind_graphs())

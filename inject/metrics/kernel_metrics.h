@@ -1,0 +1,58 @@
+/* Measures launches (--metrics): what a GPU counted while a kernel ran. At a launch's callback the launching thread
+ * waits for the context's work, lets the GPU count the launch alone, and waits for its end. Other launches cost a look
+ * into a table. Nothing is replayed.
+ *
+ * Launches are not measured
+ * - in a process that captures a stream at that moment: CUPTI's calls would break the capture;
+ * - while a kernel of NCCL's may run, because such a kernel may wait for what this thread launches later; nor such
+ *   kernels themselves, nor cooperative launches, nor graphs;
+ * - of a second context of a GPU while another one is measured.
+ * A launch beside which another thread launched is dropped (LEDGER_METRIC_SHARED). Where CUPTI refuses, a notice says
+ * why, and the rest of the profile goes on. One per process. */
+#ifndef KERNEL_METRICS_H
+#define KERNEL_METRICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/options/metric_options.h"
+
+struct cupti_callback_data;
+struct cupti_library;
+struct definition_writer;
+struct launch_callback;
+
+/* Call it before the others. All pointers are borrowed for good. flush_soon: asks for the GPU's records. Returns 0 or
+ * -ENOMEM, and then nothing is measured. */
+int kernel_metrics_init(const struct cupti_library *library, struct definition_writer *definitions,
+			const struct metric_options *options, void (*flush_soon)(void));
+
+/* The CUPTI_DRIVER_TRACE_CBIDs of begin and end of a stream's capture: what the guest has to subscribe to. */
+#define KERNEL_METRICS_CBIDS 8u
+extern const uint16_t kernel_metrics_cbids[KERNEL_METRICS_CBIDS];
+bool kernel_metrics_is_capture(uint32_t cbid);
+
+/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and the calls above. *call is the
+ * outermost call of its thread. They keep errno. CUPTI's functions, which a measured launch calls, allocate. */
+void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
+			  const struct cupti_callback_data *call);
+void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);
+
+/* Takes a kernel's record. name: CUPTI's. CUPTI's thread calls it. */
+void kernel_metrics_record(uint32_t correlation_id, uint32_t name_id, const char *name,
+			   uint64_t ns);
+
+/* In a callback: the context is about to be destroyed. Its session ends after a last look. */
+void kernel_metrics_forget(void *context);
+
+/* Ends all sessions, after a last look. ended: CUPTI was ended, and all sessions with it. */
+void kernel_metrics_leave(bool ended);
+
+/* The guest's own thread, now and then: looks at what was counted, and defines sums and notices. last: the process
+ * ends, and all records have come. */
+void kernel_metrics_step(bool last);
+
+/* Returns whether a session ever began. Any thread. */
+bool kernel_metrics_has_begun(void);
+
+#endif

@@ -1,0 +1,43 @@
+/* Which launches are measured, and by what: options --metrics, --kernels and --launches of `flamegrid run`. The guest
+ * gets them in its environment as "LAUNCHES:METRIC,…:REGEX". Pure; any thread. */
+#ifndef METRIC_OPTIONS_H
+#define METRIC_OPTIONS_H
+
+#include <stdint.h>
+
+#define METRIC_OPTIONS_ENV      "FLAMEGRID_METRICS"
+#define METRIC_OPTIONS_MAX      64u /* metrics; as DEFINITION_METRICS_MAX */
+#define METRIC_OPTIONS_NAME     96u /* bytes of a metric's name, with its NUL */
+#define METRIC_OPTIONS_REGEX    256u
+#define METRIC_OPTIONS_TEXT     (METRIC_OPTIONS_MAX * METRIC_OPTIONS_NAME + METRIC_OPTIONS_REGEX + 16u)
+#define METRIC_OPTIONS_LAUNCHES 10u      /* by default */
+#define METRIC_OPTIONS_MOST     1000000u /* launches */
+
+struct metric_options {
+	uint32_t nr_names; /* 0: nothing is measured */
+	uint32_t launches; /* of each kernel and stack; 0: METRIC_OPTIONS_LAUNCHES */
+	char names[METRIC_OPTIONS_MAX][METRIC_OPTIONS_NAME];
+	char kernels[METRIC_OPTIONS_REGEX]; /* extended regular expression; "": all kernels */
+};
+
+/* Adds a list of metrics and sets ("sol", "roofline"), separated by commas. A metric that is there already is not added
+ * again. 0; -EINVAL: no metric, or a name with other characters than letters, digits, '_' and '.'; -E2BIG: too many.
+ * On error the names may be incomplete. */
+int metric_options_add(struct metric_options *options, const char *list);
+
+/* Sets the number of launches. 0; -EINVAL: it is not from 1 to METRIC_OPTIONS_MOST. */
+int metric_options_launches(struct metric_options *options, const char *text);
+
+/* Sets the regular expression. 0; -EINVAL: it cannot be compiled; -E2BIG: it is too long. */
+int metric_options_kernels(struct metric_options *options, const char *regex);
+
+/* Reads the environment's text; NULL or "": nothing is measured. 0 or -EINVAL, and then nothing is measured. */
+int metric_options_parse(const char *text, struct metric_options *options);
+
+/* Writes the text that parses to `options`. */
+void metric_options_format(const struct metric_options *options, char text[METRIC_OPTIONS_TEXT]);
+
+/* The sets by number, from 0; NULL: there is no further one. *list: its metrics, separated by commas. */
+const char *metric_options_set(uint32_t number, const char **list);
+
+#endif

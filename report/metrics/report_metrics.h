@@ -1,0 +1,49 @@
+/* What launches of kernels were measured by (run --metrics): a row for each launch stack and kernel, over all processes
+ * and GPUs. Part of report_build; used by one thread. */
+#ifndef REPORT_METRICS_H
+#define REPORT_METRICS_H
+
+#include <stdint.h>
+
+struct fold_key;
+struct profile;
+
+/* One metric of a row, over its measurements. */
+struct report_metric {
+	const char *name; /* "dram__bytes_read.sum" */
+	uint64_t count;
+	double sum, min, max;
+};
+
+struct report_metric_row {
+	uint32_t node;      /* of the tree: the innermost frame of the launch stack */
+	const char *kernel; /* "gemm" */
+	uint64_t launches;  /* all, measured or not; not those of graphs */
+	uint64_t ns;        /* of these */
+	uint64_t measured;  /* measurements; a metric may have fewer */
+	uint64_t
+		nr_passes; /* launches of one measurement: above 1 its parts are of different launches */
+	uint64_t measured_ns; /* of the measured launches */
+	uint32_t first, nr;   /* of report_metrics.metrics */
+};
+
+struct report_metrics {
+	struct report_metric_row *rows; /* owns, as metrics; by ns, the longest first */
+	uint32_t nr_rows;
+	struct report_metric *metrics; /* within a row by their names */
+	uint32_t nr_metrics;
+	char **texts; /* owns, with the texts that the others borrow */
+	uint32_t nr_texts;
+};
+
+/* Finds a kernel's place in the tree, and its name, which is borrowed until the next call. 0 or -errno. */
+typedef int report_metrics_place(void *context, const struct fold_key *key, uint32_t *node,
+				 const char **kernel);
+
+/* Makes the rows of a profile; none was measured: *metrics is NULL. 0; -EPROTO: the profile names what it does not
+ * hold; -ENOMEM; or an error of place(). On error *metrics is NULL. */
+int report_metrics_make(const struct profile *profile, report_metrics_place *place, void *context,
+			struct report_metrics **metrics);
+void report_metrics_destroy(struct report_metrics *metrics); /* accepts NULL */
+
+#endif

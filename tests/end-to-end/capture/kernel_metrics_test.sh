@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Measured launches (run --metrics): what the fake GPU counted for each launch is in the table, CSV and JSON under its kernel and
+# stack, N launches of each are measured, and neither captured streams nor refusals disturb the program or the profile.
+. "$(dirname "$0")/../support/harness.sh"
+list=$(devices 2)
+export FAKE_CUDA_DEVICES=2 FLAMEGRID_CUPTI=$BUILD/lib/fake-cuda/libcupti.so.13
+
+# profile NAME OPTIONS... -- PROGRAM ARGUMENTS...
+profile() {
+	local name=$1 options=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	FAKE_CUDA_METRICS=$scratch/$name.ranges "$flamegrid" run "${options[@]}" -o "$scratch/$name" --devices "$list" -- \
+		"$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+	same "$name: status" $? 0
+	"$flamegrid" report "$scratch/$name" -f json -o "$scratch/$name.json"
+}
+counted() {
+	python3 -c 'import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("select coalesce(sum(count), 0) from ledger where reason = ?", (sys.argv[2],)).fetchone()[0])' \
+		"$scratch/$1/profile.db" "$2"
+}
+# What a metric of a kernel is (range_profiler.h), for each row of the CSV: "ok", or what is wrong.
+values() {
+	"$flamegrid" report "$scratch/$1" --metrics -f csv | python3 -c '
+import csv, sys
+def unit(metric, kernel):
+    value = 0xcbf29ce484222325
+    for byte in (metric + ":" + kernel).encode():
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return 1 + value % 1000000
+rows = list(csv.DictReader(sys.stdin))
+wrong = [row for row in rows if {float(row[key]) for key in ("mean", "min", "max")} != {unit(row["metric"], row["kernel"])}]
+print(wrong[0] if wrong else "ok" if rows else "none")'
+}
+# "KERNEL MEASURED PASSES" of each row, sorted.
+measured() {
+	python3 -c 'import json, sys
+for row in json.load(open(sys.argv[1])).get("kernel_metrics", []): print(row["kernel"], row["measured"], row["passes"])' \
+		"$scratch/$1.json" | LC_ALL=C sort
+}
+
+profile sol --metrics sol --launches 5 -- "$fake_launches" --launches 20000 --kernels 3 --devices 2 --threads 2 --sync-every 100
+same "sol: values" "$(values sol)" ok
+same "sol: five launches of each kernel and stack on each device" "$(measured sol)" "$(printf 'k%d 10 1\n' 0 1 2)"
+same "sol: as many as were counted" "$(sort "$scratch/sol.ranges" | uniq -c | awk '{ print $1, $2, $3, $4 }')" \
+	"$(for device in 0 1; do printf "5 $device 1 k%d\n" 0 1 2; done)"
+same "sol: the ledger" "$(counted sol 75) $(counted sol 76) $(counted sol 77)" "30 0 0"
+same "sol: all else is there" "$("$flamegrid" report "$scratch/sol" -f folded --weight count | sum_folded)" 40000
+same "sol: the rows have the kernels' time" \
+	"$(python3 -c 'import json, sys; print(sum(row["ns"] for row in json.load(open(sys.argv[1]))["kernel_metrics"]))' "$scratch/sol.json")" \
+	"$("$flamegrid" report "$scratch/sol" -f folded --unit ns | sum_folded)"
+"$flamegrid" report "$scratch/sol" --metrics >"$scratch/sol.table"
+contains "sol: the table has each metric" "$scratch/sol.table" "lts__t_sectors_op_read.sum"
+contains "sol: the table names the caller" "$scratch/sol.table" "k1, launched by launch_from_k1"
+"$flamegrid" report "$scratch/sol" -f table >"$scratch/sol.whole"
+contains "sol: the usual table has the rows" "$scratch/sol.whole" "Measured kernels"
+valid_report "$scratch/sol"
+
+# A set of three passes: each measurement takes three launches.
+profile passes --metrics sm__throughput.avg.pct_of_peak_sustained_elapsed --launches 2 -- \
+	"$fake_launches" --launches 20000 --kernels 3 --devices 2 --threads 2 --sync-every 100
+same "passes: values" "$(values passes)" ok
+same "passes: two measurements of each" "$(measured passes)" "$(printf 'k%d 4 3\n' 0 1 2)"
+same "passes: of three launches each" "$(counted passes 75) $(counted passes 77)" "36 0"
+"$flamegrid" report "$scratch/passes" --metrics >"$scratch/passes.table"
+contains "passes: they are marked" "$scratch/passes.table" "* the parts of a measurement are of different launches"
+
+# A merged profile has the rows of both, and a difference compares times as ever.
+"$flamegrid" merge -o "$scratch/both" "$scratch/sol" "$scratch/passes" >"$scratch/out" 2>&1
+"$flamegrid" report "$scratch/both" -f json -o "$scratch/both.json"
+same "merge: values" "$(values both)" ok
+same "merge: measurements of both" "$(measured both)" "$(printf 'k%d 14 3\n' 0 1 2)"
+check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$scratch/diff.table"
+
+# Two threads that launch on one device: what is counted together with other launches is dropped.
+profile shared --metrics dram__bytes_read.sum --launches 200 -- \
+	"$fake_launches" --launches 20000 --kernels 2 --devices 1 --threads 2 --streams 2
+same "shared: values" "$(values shared)" ok
+same "shared: the ledger" "$(counted shared 75)" \
+	"$(($(measured shared | awk '{ sum += $2 } END { print sum + 0 }') + $(counted shared 76) + $(counted shared 77)))"
+
+# Only some kernels; none of NCCL's, and none beside it.
+profile some --metrics dram__bytes_read.sum --kernels '^k[12]$' --launches 3 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
+same "some: kernels that match" "$(measured some)" "$(printf 'k%d 3 1\n' 1 2)"
+profile nccl --metrics dram__bytes_read.sum --launches 3 -- "$fake_launches" --launches 3000 --kernels 2 --nccl --devices 1 --sync-every 10
+same "nccl: no kernel of NCCL's" "$(measured nccl | grep -c nccl)" 0
+same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
+
+# Captured streams: the program's graphs stay whole, although CUPTI would break them.
+profile graphs --metrics dram__bytes_read.sum --launches 4 -- "$BUILD/tests/fake_graphs" --eager 40
+same "graphs: values" "$(values graphs)" ok
+same "graphs: the program saw nothing" "$("$BUILD/tests/fake_graphs" --eager 40 | sed 's/ready .*//')" "$(sed 's/ready .*//' "$scratch/graphs.out")"
+
+# Counted calls do not hide captures, and a window that begins later might begin within one.
+profile counted --metrics dram__bytes_read.sum --launches 4 --api all -- "$BUILD/tests/fake_graphs" --eager 40
+same "counted calls: values" "$(values counted)" ok
+same "counted calls: the program saw nothing" "$(sed 's/ready .*//' "$scratch/counted.out")" "$(sed 's/ready .*//' "$scratch/graphs.out")"
+profile window --metrics sol --delay 1ms -- "$fake_launches" --launches 20000 --devices 1
+contains "window: the reason" "$scratch/window.err" "kernels are not measured: the run has capture windows"
+check "window: no range" test ! -s "$scratch/window.ranges"
+
+# A refusal costs the metrics alone.
+FAKE_CUPTI_METRICS_REFUSED=35 profile refused --metrics sol -- "$fake_launches" --launches 20000 --devices 1
+contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+same "refused: all else is there" "$("$flamegrid" report "$scratch/refused" -f folded --weight count | sum_folded)" 20000
+same "refused: nothing measured" "$(measured refused)$(counted refused 75)" 0
+profile unknown --metrics dram__bytes_read.sum,sm__no_such.sum -- "$fake_launches" --launches 2000 --devices 1
+contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric"
+same "unknown: the other one is there" "$(values unknown)" ok
+
+# Options that make no sense.
+"$flamegrid" run --launches 3 -- true 2>"$scratch/err"
+contains "options: alone" "$scratch/err" "--kernels and --launches go with --metrics"
+"$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
+contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
+"$flamegrid" run --metrics sol --kernels '(' -- true 2>"$scratch/err"
+contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
+"$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
+contains "options: with stalls" "$scratch/err" "--metrics and --record stalls need the same counters"
+
+# Without the option nothing is measured, and the report says how to.
+profile without -- "$fake_launches" --launches 2000 --devices 1
+check "without: no range" test ! -s "$scratch/without.ranges"
+"$flamegrid" report "$scratch/without" --metrics >"$scratch/without.table"
+contains "without: advice" "$scratch/without.table" "no launch was measured: run --metrics sol"

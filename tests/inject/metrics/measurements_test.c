@@ -1,0 +1,198 @@
+#include "inject/metrics/measurements.h"
+
+#include "tests/support/cmocka_test.h"
+
+#include <string.h>
+
+#include "inject/base/definition_writer.h"
+#include "tests/inject/test_ring.h"
+
+static const char names[2][METRIC_OPTIONS_NAME] = {"dram__bytes.sum", "sm__throughput.max"};
+static const uint32_t both[] = {0, 1};
+static const struct metric_subject subject = {
+	.device_id = 3, .stack_id = 17, .cbid = 307, .nr_passes = 1};
+
+static struct {
+	struct test_ring ring;
+	struct definition_writer writer;
+	struct metric_sums *sums;
+} fixture;
+
+static int set_up(void **state)
+{
+	(void)state;
+	test_ring_init(&fixture.ring);
+	fixture.writer = DEFINITION_WRITER_INIT(fixture.ring.guest);
+	fixture.sums = metric_sums_create(names, 2);
+	assert_non_null(fixture.sums);
+	measurements_init(fixture.sums, fixture.ring.guest);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	metric_sums_destroy(fixture.sums);
+	test_ring_fini(&fixture.ring);
+	return 0;
+}
+
+static uint32_t begin(uint32_t correlation_id)
+{
+	const uint32_t number = measurements_begin(&subject);
+
+	assert_int_not_equal(number, MEASUREMENTS_NONE);
+	measurements_launch(number, correlation_id, 1000);
+	return number;
+}
+
+static void give(uint32_t number, double first, double second)
+{
+	const double values[] = {first, second};
+
+	measurements_values(number, both, values, 2);
+}
+
+static void assert_ledger(uint64_t launches, uint64_t shared, uint64_t lost)
+{
+	assert_int_equal(test_ring_ledger(&fixture.ring, 3, LEDGER_METRIC_LAUNCHES).count,
+			 launches);
+	assert_int_equal(test_ring_ledger(&fixture.ring, 3, LEDGER_METRIC_SHARED).count, shared);
+	assert_int_equal(test_ring_ledger(&fixture.ring, 3, LEDGER_METRIC_LOST).count, lost);
+}
+
+/* Reads the next sums, after the names of all metrics. */
+static bool next(struct definition_kernel_metrics *head, struct definition_metric_sum sums[2])
+{
+	uint8_t body[512];
+	uint32_t type;
+	int size;
+
+	measurements_define(&fixture.writer);
+	do {
+		size = test_ring_definition(&fixture.ring, &type, body, sizeof(body));
+	} while (size >= 0 && type == DEFINITION_METRIC);
+	if (size < 0)
+		return false;
+	assert_int_equal(type, DEFINITION_KERNEL_METRICS);
+	memcpy(head, body, sizeof(*head));
+	assert_int_equal(size, sizeof(*head) + head->nr_sums * sizeof(*sums));
+	memcpy(sums, body + sizeof(*head), head->nr_sums * sizeof(*sums));
+	return true;
+}
+
+static void values_and_records_come_in_any_order(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[2];
+
+	(void)state;
+	uint32_t first = begin(5), second = begin(6);
+	measurements_record(5, 9, 100);
+	measurements_record(7, 9, 1);
+	assert_ledger(0, 0, 0);
+	give(second, 4, 8);
+	assert_ledger(0, 0, 0);
+	give(first, 2, 16);
+	measurements_record(6, 9, 300);
+	assert_ledger(2, 0, 0);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.device_id, 3);
+	assert_int_equal(head.stack_id, 17);
+	assert_int_equal(head.name_id, 9);
+	assert_int_equal(head.count, 2);
+	assert_int_equal(head.total_ns, 400);
+	assert_int_equal(head.nr_sums, 2);
+	assert_true(sums[0].sum == 6 && sums[0].min == 2 && sums[0].max == 4);
+	assert_true(sums[1].sum == 24 && sums[1].min == 8 && sums[1].max == 16);
+	assert_false(next(&head, sums));
+}
+
+static void parts_are_one_measurement(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[2];
+
+	(void)state;
+	uint32_t number = begin(5);
+	measurements_record(5, 9, 100);
+	measurements_launch(number, 6, 2000);
+	measurements_launch(number, 7, 3000);
+	give(number, 1, 1);
+	measurements_record(7, 9, 50);
+	assert_ledger(0, 0, 0);
+	measurements_record(6, 9, 20);
+	assert_ledger(3, 0, 0);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.count, 1);
+	assert_int_equal(head.total_ns, 170);
+}
+
+static void what_is_shared_or_lost_is_not_added(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[2];
+
+	(void)state;
+	uint32_t shared = begin(5), lost = begin(6), failed = begin(7), late = begin(8);
+	measurements_shared(shared);
+	measurements_record(5, 9, 100);
+	give(shared, 1, 1);
+	measurements_lose(lost);
+	measurements_record(6, 9, 100);
+	measurements_failed(failed);
+	give(late, 1, 1);
+	assert_ledger(2, 1, 1);
+	measurements_expire(1000 + MEASUREMENTS_WAIT_NS, false);
+	assert_ledger(2, 1, 1);
+	measurements_expire(1001 + MEASUREMENTS_WAIT_NS, false);
+	assert_ledger(3, 1, 2);
+	begin(9);
+	measurements_expire(0, true);
+	assert_ledger(4, 1, 3);
+	assert_false(next(&head, sums));
+}
+
+static void places_are_used_again(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < MEASUREMENTS_MAX; i++)
+		begin(100 + i);
+	assert_int_equal(measurements_begin(&subject), MEASUREMENTS_NONE);
+	measurements_values(MEASUREMENTS_NONE, both, (const double[]){1, 1}, 2);
+	measurements_lose(MEASUREMENTS_NONE);
+	measurements_lose(40);
+	assert_int_equal(measurements_begin(&subject), 40);
+	assert_ledger(1, 0, 1);
+}
+
+static void values_that_are_none_are_left_out(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[2];
+
+	(void)state;
+	uint32_t number = begin(5);
+	give(number, 3, -1);
+	measurements_record(5, 9, 100);
+	number = begin(6);
+	give(number, 5, __builtin_nan(""));
+	measurements_record(6, 9, 100);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.count, 2);
+	assert_int_equal(head.nr_sums, 1);
+	assert_int_equal(sums[0].index, 0);
+	assert_true(sums[0].sum == 8);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(values_and_records_come_in_any_order), TEST(parts_are_one_measurement),
+		TEST(what_is_shared_or_lost_is_not_added),  TEST(places_are_used_again),
+		TEST(values_that_are_none_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

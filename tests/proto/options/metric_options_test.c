@@ -1,0 +1,118 @@
+#include "proto/options/metric_options.h"
+
+#include "tests/support/cmocka_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void sets_and_metrics_are_added_once(void **state)
+{
+	struct metric_options options = {0};
+	const char *list;
+	uint32_t commas = 0;
+
+	(void)state;
+	assert_string_equal(metric_options_set(0, &list), "sol");
+	for (const char *at = list; *at; at++)
+		commas += *at == ',';
+	assert_int_equal(metric_options_add(&options, "sol,a__b.sum,dram__bytes_read.sum,sol"), 0);
+	assert_int_equal(options.nr_names, commas + 2);
+	assert_string_equal(options.names[commas + 1], "a__b.sum");
+	assert_string_equal(metric_options_set(1, &list), "roofline");
+	assert_null(metric_options_set(2, &list));
+}
+
+static void lists_that_make_no_sense_are_refused(void **state)
+{
+	static const char *const lists[] = {"", "a,", ",a", "a b", "a:b", "a,,b", "ü"};
+	struct metric_options options;
+	char name[METRIC_OPTIONS_NAME + 1];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		options.nr_names = 0;
+		assert_int_equal(metric_options_add(&options, lists[i]), -EINVAL);
+	}
+	memset(name, 'a', sizeof(name));
+	name[METRIC_OPTIONS_NAME] = '\0';
+	assert_int_equal(metric_options_add(&options, name), -EINVAL);
+	name[METRIC_OPTIONS_NAME - 1] = '\0';
+	assert_int_equal(metric_options_add(&options, name), 0);
+	options.nr_names = 0;
+	for (uint32_t i = 0; i < METRIC_OPTIONS_MAX; i++) {
+		snprintf(name, sizeof(name), "m%u", i);
+		assert_int_equal(metric_options_add(&options, name), 0);
+	}
+	assert_int_equal(metric_options_add(&options, "m5"), 0);
+	assert_int_equal(metric_options_add(&options, "another"), -E2BIG);
+}
+
+static void text_and_options_are_the_same(void **state)
+{
+	struct metric_options options = {0}, read;
+	char text[METRIC_OPTIONS_TEXT];
+
+	(void)state;
+	assert_int_equal(metric_options_add(&options, "roofline"), 0);
+	assert_int_equal(metric_options_launches(&options, "7"), 0);
+	assert_int_equal(metric_options_kernels(&options, "gemm:(a|b)$"), 0);
+	metric_options_format(&options, text);
+	assert_int_equal(metric_options_parse(text, &read), 0);
+	assert_int_equal(read.nr_names, options.nr_names);
+	for (uint32_t i = 0; i < read.nr_names; i++)
+		assert_string_equal(read.names[i], options.names[i]);
+	assert_int_equal(read.launches, 7);
+	assert_string_equal(read.kernels, "gemm:(a|b)$");
+	options.launches = 0;
+	metric_options_format(&options, text);
+	assert_int_equal(metric_options_parse(text, &read), 0);
+	assert_int_equal(read.launches, METRIC_OPTIONS_LAUNCHES);
+}
+
+static void other_text_is_refused(void **state)
+{
+	static const char *const texts[] = {
+		"1",     "1:a",    "0:a:",  ":a:",   "1::",       "x:a:",
+		"1:a,:", "1:a b:", "1:a:(", "1:a:[", "1000001:a:"};
+	struct metric_options options;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		assert_int_equal(metric_options_parse(texts[i], &options), -EINVAL);
+		assert_int_equal(options.nr_names, 0);
+	}
+	assert_int_equal(metric_options_parse(NULL, &options), 0);
+	assert_int_equal(options.nr_names, 0);
+	assert_int_equal(metric_options_parse("1000000:a:", &options), 0);
+	assert_int_equal(options.nr_names, 1);
+}
+
+static void expressions_are_bounded(void **state)
+{
+	struct metric_options options;
+	char regex[METRIC_OPTIONS_REGEX + 1];
+
+	(void)state;
+	memset(regex, 'a', sizeof(regex));
+	regex[METRIC_OPTIONS_REGEX] = '\0';
+	assert_int_equal(metric_options_kernels(&options, regex), -E2BIG);
+	regex[METRIC_OPTIONS_REGEX - 1] = '\0';
+	assert_int_equal(metric_options_kernels(&options, regex), 0);
+	assert_int_equal(metric_options_kernels(&options, "*("), -EINVAL);
+	assert_int_equal(metric_options_launches(&options, "3x"), -EINVAL);
+	assert_int_equal(metric_options_launches(&options, "-3"), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sets_and_metrics_are_added_once),
+		cmocka_unit_test(lists_that_make_no_sense_are_refused),
+		cmocka_unit_test(text_and_options_are_the_same),
+		cmocka_unit_test(other_text_is_refused),
+		cmocka_unit_test(expressions_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
