@@ -95,7 +95,7 @@ void exact_windows_enter(const struct cupti_library *library, struct exact_windo
 	if (atomic_load(&window->state) == EXACT_WINDOW_WANTED &&
 	    turn(window, EXACT_WINDOW_WANTED)) {
 		window->begin_ns = monotonic_ns();
-		window->ready_ns = window->has_set_up ? window->begin_ns : 0;
+		atomic_store(&window->ready_ns, window->has_set_up ? window->begin_ns : 0);
 		window->result = library->sampling_start(&call);
 		atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS
 						     ? EXACT_WINDOW_OPEN
@@ -119,27 +119,33 @@ bool exact_windows_leave(uint32_t correlation_id)
 	return true;
 }
 
+/* The first launch that ends in a session's first window begins its time. */
+static bool is_due(struct exact_window *window, uint64_t now_ns)
+{
+	uint64_t ready_ns = 0;
+
+	if (atomic_compare_exchange_strong(&window->ready_ns, &ready_ns, now_ns))
+		return false;
+	/* This launch has left, and is still within the gate. */
+	return now_ns - ready_ns >= EXACT_PACE_WINDOW_NS && now_ns > ready_ns &&
+	       launch_gate_within() <= atomic_load(&inside) + 1;
+}
+
 void exact_windows_exit(const struct cupti_library *library, struct exact_window *window,
 			void *context)
 {
 	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
-	int saved_errno = errno, state = EXACT_WINDOW_OPEN;
+	const uint64_t now_ns = monotonic_ns();
+	int saved_errno = errno;
 
-	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN && turn(window, EXACT_WINDOW_OPEN)) {
-		const uint64_t now_ns = monotonic_ns();
-
+	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN && is_due(window, now_ns) &&
+	    turn(window, EXACT_WINDOW_OPEN)) {
 		window->has_set_up = true;
-		if (!window->ready_ns)
-			window->ready_ns = now_ns;
-		/* This launch has left, and is still within the gate. */
-		if (now_ns - window->ready_ns >= EXACT_PACE_WINDOW_NS &&
-		    launch_gate_within() <= atomic_load(&inside) + 1) {
-			window->end_ns = now_ns;
-			window->result = library->sampling_stop(&call);
-			state = window->result == CUPTI_ABI_SUCCESS ? EXACT_WINDOW_CLOSED
-								    : EXACT_WINDOW_FAILED;
-		}
-		atomic_store(&window->state, state);
+		window->end_ns = now_ns;
+		window->result = library->sampling_stop(&call);
+		atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS
+						     ? EXACT_WINDOW_CLOSED
+						     : EXACT_WINDOW_FAILED);
 	}
 	errno = saved_errno;
 }

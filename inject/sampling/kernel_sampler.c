@@ -390,8 +390,8 @@ static void finish(struct context *context)
 	if (state == EXACT_WINDOW_OPEN && held) {
 		self.library->sampling_stop(&call);
 		context->window.end_ns = monotonic_ns();
-		if (!context->window.ready_ns)
-			context->window.ready_ns = context->window.end_ns;
+		if (!atomic_load(&context->window.ready_ns))
+			atomic_store(&context->window.ready_ns, context->window.end_ns);
 	}
 	if (state == EXACT_WINDOW_CLOSED || (state == EXACT_WINDOW_OPEN && held))
 		count_window(context);

@@ -342,7 +342,7 @@ static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t
 			.tid = 500 + i % 2,
 			.stack_id = random_below(seed, 9),
 			.name_id = random_below(seed, 3) ? 0 : 14 + random_below(seed, 3),
-			.kind = (uint8_t)random_below(seed, HOST_SAMPLE_KINDS),
+			.kind = (uint8_t)random_below(seed, HOST_SAMPLE_EXACT),
 		};
 		if (samples[i].kind != HOST_SAMPLE_KERNEL)
 			continue;

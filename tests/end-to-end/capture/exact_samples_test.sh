@@ -57,7 +57,6 @@ valid_report "$scratch/exact" --planes stalls
 profile threads --sample-gpu 1000000/s -- --launches 100000 --kernels 3 --one-name --threads 3 --streams 2 --sync-every 100
 same "threads: samples in the ledger" "$(ledger threads 75)" "$(given threads)"
 same "threads: samples shown" "$(plane threads count)" "$(given threads)"
-check "threads: nearly all with their launches" test $((20 * $(ledger threads 78))) -le "$(given threads)"
 
 # Other kernels' samples and lost ones, and a rate that one window satisfies for long.
 FAKE_CUPTI_SAMPLES_OTHER=3 FAKE_CUPTI_SAMPLES_DROPPED=2 profile lossy --sample-gpu 1/s -- --launches 200000 --kernels 2 --one-name \

@@ -67,7 +67,7 @@ static struct fold_table *read_totals(struct database *database, enum store_tota
 static bool is_other(enum store_totals_kind kind, const struct fold_row *row)
 {
 	return kind == STORE_TOTALS_GPU ? row->key.kind > RECORD_GPU_GRAPH
-					: row->key.kind == HOST_SAMPLE_KERNEL;
+					: row->key.kind >= HOST_SAMPLE_KERNEL;
 }
 
 /* An amount, and what of it was left out. */
