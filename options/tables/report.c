@@ -17,35 +17,32 @@ static const struct option_row rows[] = {
 	{"format", 'f', "folded|html|table|json|csv|pprof|speedscope|samples", OPTION_DAILY,
 	 "table (default) or html to read; folded (default in a pipe), "
 	 "pprof, speedscope for such viewers; json, csv, samples for programs."},
-	{"by", 'b', "KEYS", OPTION_DAILY, "Split by job,host,rank,gpu,stream, or others."},
+	{"by", 'b', "KEYS", OPTION_DAILY,
+	 "Split by job,host,rank,gpu,stream, or others."},
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows of a table (default: 20)."},
 	{"verbose", 'v', NULL, 0,
 	 "In tables also print keys of communicators, and chances (p-values)."},
-	{"topology", 0, "FILE", 0,
-	 "Take the hosts of each switch from FILE, as Slurm's topology.conf "
-	 "has them (--straggler)."},
+	{"topology", 0, "FILE", 0, "Take the hosts of each switch from FILE, as Slurm's topology.conf "
+		"has them (--straggler)."},
 	{"weight", 'w', "time|count|bytes|energy|sm|occupancy|tensor|dram|nvlink|pcie", 0,
 	 "Choose what folded stacks weigh (default: time, or of energy and use those)."},
 	ROW_UNIT,
 	{"demangle", 0, "full|simple|none", 0,
 	 "Choose C++ names (default: full; in tables simple)."},
 	ROW_LINES("on"),
-	{"frames", 0, "all|user", 0,
-	 "Show all frames (default), or those of a framework as one, "
-	 "such as [torch]."},
-	{"frameworks", 0, "LIST", 0,
-	 "Count files with these parts in their paths as frameworks, "
-	 "too, such as /megatron/ (needs --frames user, or html)."},
-	{"backward", 0, "forward|thread", 0,
-	 "Show PyTorch's backward kernels under their forward "
-	 "lines (default), or under the thread that launched them."},
-	{"nccl", 0, "split|whole", 0,
-	 "Split kernels of NCCL's into waiting for other ranks and "
-	 "moving data (default), or show them whole."},
+	{"frames", 0, "all|user", 0, "Show all frames (default), or those of a framework as one, "
+		"such as [torch]."},
+	{"frameworks", 0, "LIST", 0, "Count files with these parts in their paths as frameworks, "
+		"too, such as /megatron/ (needs --frames user, or html)."},
+	{"backward", 0, "forward|thread", 0, "Show PyTorch's backward kernels under their forward "
+		"lines (default), or under the thread that launched them."},
+	{"nccl", 0, "split|whole", 0, "Split kernels of NCCL's into waiting for other ranks and "
+		"moving data (default), or show them whole."},
 
 	OPTION_GROUP("Where it goes"),
 	ROW_OUTPUT_FILE,
-	{"open", 0, NULL, OPTION_DAILY, "Open the page in a browser, or say how to copy it."},
+	{"open", 0, NULL, OPTION_DAILY,
+	 "Open the page in a browser, or say how to copy it."},
 	{"files", 0, NULL, 0,
 	 "Write all files that flamegrid run leaves into PROFILE, a directory."},
 	{"strict", 0, NULL, OPTION_DAILY, "Exit with 3 if anything was lost, or is INCOMPLETE."},

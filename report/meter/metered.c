@@ -161,7 +161,7 @@ static int take_total(void *context, const struct fold_row *row)
 	struct metered_device *device = metered_find(kernels->metered, kernels->profile, &row->key);
 	const struct metered_class class = class_of(&row->key);
 	const struct fold_key key = {.device_id = device ? device->device : 0,
-				     .kind = (uint8_t)class.kind,
+				     .kind = (uint8_t) class.kind,
 				     .copy_kind = (uint8_t) class.copy_kind,
 				     .name_id = class.name_id};
 

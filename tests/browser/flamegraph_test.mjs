@@ -302,6 +302,7 @@ test("a page of energy opens with frames as wide as their energy", async () => {
 	assert.equal((await state(page)).weight, "energy");
 	assert.match(await text(page, "totals"), /energy of GPUs1\.000 kJ/);
 	assert.match(await text(page, "figures"), /energy1\.000 kJ/);
+	assert.match(await text(page, "figures"), /energy: confidencemedium/);
 	assert.ok(near(await width("[GPU0_Kernel]hot"), 0.7) && near(await width("[GPU0_Kernel]cold"), 0.08) && near(await width("[GPU0_Idle]"), 0.2));
 	for (const [name, word] of [["[GPU0_Kernel]hot", "kernel"], ["[GPU0_Idle]", "idle"], ["[GPU0_Energy]not explained", "unknown"]])
 		assert.equal((await find(name)).class, word, name);

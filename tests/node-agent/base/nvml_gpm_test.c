@@ -148,9 +148,9 @@ static void a_gpu_without_nvlink_tells_the_rest(void **state)
 	read_twice();
 	assert_int_equal(reading.refusal, TELEMETRY_NOT_SUPPORTED);
 	assert_int_equal(reading.known_uses, ALL_USES);
-	assert_int_equal(reading.known_traffics,
-			 1u << TELEMETRY_PCIE_SENT | 1u << TELEMETRY_PCIE_RECEIVED |
-				 1u << TELEMETRY_DRAM_BYTES);
+	assert_int_equal(reading.known_traffics, 1u << TELEMETRY_PCIE_SENT |
+							 1u << TELEMETRY_PCIE_RECEIVED |
+							 1u << TELEMETRY_DRAM_BYTES);
 	assert_int_equal(reading.bytes_per_second[TELEMETRY_NVLINK_SENT], 0);
 }
 
