@@ -134,8 +134,12 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 	expect_merging();
 }
 
-/* What version 14 added to version 13. Older programs wrote no other tables into a closed profile of this size. */
+/* What version 15 added to version 14. Older programs wrote no other tables into a closed profile of this size. */
+#define TO_VERSION_14 "DROP TABLE kernel_metrics; PRAGMA user_version = 14;"
+
+/* What version 14 had added. */
 #define TO_VERSION_13                                                                              \
+	TO_VERSION_14                                                                              \
 	"ALTER TABLE device_telemetry DROP COLUMN gpm_refusal;"                                    \
 	"ALTER TABLE device_telemetry DROP COLUMN computing_known_ns;"                             \
 	"ALTER TABLE device_telemetry DROP COLUMN computing_ns;"                                   \
@@ -199,7 +203,8 @@ static void expect_version(const char *to_version)
 	store_fixture_commit();
 	store_fixture_close_all();
 	/* older programs do not say these */
-	execute("UPDATE collectives SET gpu_context = NULL; UPDATE totals SET durations = NULL");
+	execute("UPDATE collectives SET gpu_context = NULL; UPDATE totals SET durations = NULL;"
+		"DELETE FROM kernel_metrics");
 	char *expected = report_text_of(store_fixture.path);
 	execute(to_version);
 	text = report_text_of(store_fixture.path);
@@ -215,6 +220,12 @@ static void expect_version(const char *to_version)
 	free(text);
 	free(expected);
 	unlink(merged);
+}
+
+static void version_14_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_14);
 }
 
 static void version_13_is_read_and_merged(void **state)
@@ -259,10 +270,10 @@ static void version_8_is_read_and_merged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(version_13_is_read_and_merged),          TEST(version_12_is_read_and_merged),
-		TEST(version_11_is_read_and_merged),          TEST(version_10_is_read_and_merged),
-		TEST(version_9_is_read_and_merged),           TEST(version_8_is_read_and_merged),
-		TEST(a_file_of_version_8_is_read_and_merged),
+		TEST(version_14_is_read_and_merged), TEST(version_13_is_read_and_merged),
+		TEST(version_12_is_read_and_merged), TEST(version_11_is_read_and_merged),
+		TEST(version_10_is_read_and_merged), TEST(version_9_is_read_and_merged),
+		TEST(version_8_is_read_and_merged),  TEST(a_file_of_version_8_is_read_and_merged),
 	};
 
 	if (argc != 2)
