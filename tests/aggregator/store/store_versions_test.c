@@ -138,6 +138,7 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 #define TO_VERSION_14                                                                              \
 	"ALTER TABLE device_telemetry DROP COLUMN dram_bytes_known_ns;"                            \
 	"ALTER TABLE device_telemetry DROP COLUMN dram_bytes;"                                     \
+	"DROP TABLE kernel_metrics;"                                                               \
 	"PRAGMA user_version = 14;"
 
 /* What version 14 had added. */
@@ -206,7 +207,8 @@ static void expect_version(const char *to_version)
 	store_fixture_commit();
 	store_fixture_close_all();
 	/* older programs do not say these */
-	execute("UPDATE collectives SET gpu_context = NULL; UPDATE totals SET durations = NULL");
+	execute("UPDATE collectives SET gpu_context = NULL; UPDATE totals SET durations = NULL;"
+		"DELETE FROM kernel_metrics");
 	char *expected = report_text_of(store_fixture.path);
 	execute(to_version);
 	text = report_text_of(store_fixture.path);
