@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "proto/sparse_memory.h"
+
 #define FIRST_BYTES 65536u
 
 void unwind_rows_init(struct unwind_rows *rows, uint64_t bytes_max)
@@ -26,13 +28,12 @@ static int grow(struct unwind_rows *rows)
 		return -ENOSPC;
 	if (bytes == 0) {
 		bytes = FIRST_BYTES;
-		room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+		room = sparse_memory_map(bytes, PROT_READ | PROT_WRITE);
 	} else {
 		room = mremap(rows->rows, bytes, 2 * bytes, MREMAP_MAYMOVE);
 		bytes *= 2;
 	}
-	if (room == MAP_FAILED)
+	if (!room || room == MAP_FAILED)
 		return -ENOMEM;
 	rows->rows = room;
 	rows->room = bytes / sizeof(struct unwind_row);

@@ -6,6 +6,7 @@
 
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 
 /* A slot is hash | id. The id is in the low bits, which the slot's own place stands for in the hash. There are twice as
  * many slots as stacks, so every probe ends. */
@@ -23,10 +24,9 @@ struct stack_table {
 
 struct stack_table *stack_table_create(struct record_ring *ring)
 {
-	struct stack_table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct stack_table *table = sparse_memory_map(sizeof(*table), PROT_READ | PROT_WRITE);
 
-	if (table == MAP_FAILED)
+	if (!table)
 		return NULL;
 	table->ring = ring;
 	return table;
