@@ -196,8 +196,9 @@ static void watch_cost(uint64_t now_ns)
 
 	if (!self.cost.allowed)
 		return;
-	self.cost.has_python = self.parts.native_stacks && self.python_said == PYTHON_READY;
 	record_ring_own_meters(self.parts.ring, sums);
+	/* An interpreter alone does not do: perhaps no thread of its launches. */
+	self.cost.has_python = self.parts.native_stacks && sums[RECORD_METER_PYTHON_NS] > 0;
 	enum cost_verdict verdict = cost_limit_judge(&self.cost, sums);
 	cost_limit_set(self.cost.level);
 	if (verdict != COST_VERDICT_SAME && self.cost_notices++ < COST_NOTICES)

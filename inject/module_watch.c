@@ -10,6 +10,7 @@
 #include "inject/base/definition_writer.h"
 #include "proto/options/cuda_file.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 #include "unwind/eh_frame_identity.h"
 #include "unwind/table_arena.h"
 #include "unwind/unwind_table.h"
@@ -37,10 +38,9 @@ struct module_watch {
 struct module_watch *module_watch_create(struct definition_writer *writer,
 					 struct unwind_tables *tables)
 {
-	struct module_watch *watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct module_watch *watch = sparse_memory_map(sizeof(*watch), PROT_READ | PROT_WRITE);
 
-	if (watch == MAP_FAILED)
+	if (!watch)
 		return NULL;
 	watch->writer = writer;
 	watch->tables = tables;

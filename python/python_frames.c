@@ -13,6 +13,7 @@
 #include "python_library.h"
 
 #include "proto/launch_path.h"
+#include "proto/sparse_memory.h"
 
 #define TEXT_MAX          256u
 #define HIDDEN_FRAMES_MAX 4096u /* frames of one walk: more are no stack, but a circle */
@@ -33,10 +34,9 @@ struct python_frames {
 
 struct python_frames *python_frames_create(struct record_ring *ring)
 {
-	struct python_frames *python = mmap(NULL, sizeof(*python), PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct python_frames *python = sparse_memory_map(sizeof(*python), PROT_READ | PROT_WRITE);
 
-	if (python == MAP_FAILED)
+	if (!python)
 		return NULL;
 	python->codes.ring = ring;
 	return python;

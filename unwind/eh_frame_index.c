@@ -6,6 +6,8 @@
 #include "eh_frame_header.h"
 #include "process_memory.h"
 
+#include "proto/sparse_memory.h"
+
 #define FRAMES_MAX  (256u << 20) /* bytes of .eh_frame; ten times what large libraries have */
 #define ENTRIES_MAX (16u << 20)
 
@@ -19,10 +21,7 @@ static uint64_t frames_left(const struct eh_frame_index *index)
 
 static void *map(size_t size)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
+	return sparse_memory_map(size, PROT_READ | PROT_WRITE);
 }
 
 static int map_entries(struct eh_frame_index *index, uint64_t nr)

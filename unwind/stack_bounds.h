@@ -13,7 +13,13 @@ struct stack_bounds { /* zeroed: not known yet */
 /* Returns an address such that [sp, result) is readable and belongs to this thread's stack. Near the top of the stack a
  * few system calls find it, once at each depth. A stack pointer outside of the known stack, deep at the first call or a
  * fiber's, is looked up in /proc/self/maps. That happens at most once in 100 ms of now_ns (any monotonic clock).
- * Otherwise, and where the lookup finds nothing, the result is the end of the page that holds sp. */
+ * Otherwise, and where the lookup finds nothing, the result is the end of the page that holds sp.
+ *
+ * A fiber's stack right below the stack of a thread, without a page between that cannot be read, counts as part of it.
+ * This cannot be told: the kernel makes one mapping of both, a thread's stack may have any size, and only the C library
+ * knows it. pthread_getattr_np() calls malloc(), which a launch must not. A walk that loses its way on such a fiber may
+ * read words of the thread's own stack. Once that fiber's stack is unmapped, the range may have a hole, until the
+ * thread ends. A walk whose rules and saved registers are right ends at the fiber's outermost frame, below both. */
 uintptr_t stack_bounds_high(struct stack_bounds *bounds, uintptr_t sp, uint64_t now_ns);
 
 /* Finds the readable and writable mapping that holds `address`. Reads the text of /proc/self/maps from fd, in pieces.

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "proto/sparse_memory.h"
+
 #define PROBES_MAX  64u
 #define PAGE_BYTES  UINT64_C(4096)
 #define INDEX_BYTES ((sizeof(struct table_arena_index) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1))
@@ -55,12 +57,12 @@ int table_arena_map(int fd, struct table_arena *arena)
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) ||
 	    syscall(SYS_lseek, fd, 0L, SEEK_END) != (long)TABLE_ARENA_BYTES)
 		return -EPROTO;
-	base = mmap(NULL, TABLE_ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-		    0);
-	if (base == MAP_FAILED)
+	base = sparse_memory_map_file(TABLE_ARENA_BYTES, fd);
+	if (!base)
 		return -errno;
-	/* Tables can be written only while they are entered, so that a program's stray pointer finds none of them. */
-	protect(base + INDEX_BYTES, TABLE_ARENA_BYTES - INDEX_BYTES, PROT_READ);
+	/* Tables can be written only while they are entered, so that a program's stray pointer finds none of them.
+	 * They can be read once they were found, so that mlockall() brings no others in. */
+	protect(base + INDEX_BYTES, TABLE_ARENA_BYTES - INDEX_BYTES, PROT_NONE);
 	arena->index = (struct table_arena_index *)base;
 	return 0;
 }
@@ -85,6 +87,7 @@ static bool open_place(const struct table_arena *arena, uint64_t place, uint64_t
 
 	*pack = (struct unwind_pack){0};
 	return place % 2 == 0 && first < NR_PAGES && nr <= NR_PAGES - first &&
+	       protect(page_at(arena, first), nr * PAGE_BYTES, PROT_READ) == 0 &&
 	       unwind_pack_open(page_at(arena, first), nr * PAGE_BYTES, tag, pack);
 }
 

@@ -8,6 +8,8 @@
 #include "unwind_row.h"
 #include "unwind_rows.h"
 
+#include "proto/sparse_memory.h"
+
 #define BLOCK_ROWS 64u
 #define ROW_MAX    8u /* bytes: five for the distance, three for the rule's number */
 #define RULE_SLOTS (2u * UNWIND_PACK_RULES_MAX)
@@ -85,8 +87,7 @@ static int pack_rows(struct packer *packer, const struct unwind_rows *rows, uint
 
 static void *map(uint64_t bytes)
 {
-	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return sparse_memory_map(bytes, PROT_READ | PROT_WRITE);
 }
 
 int unwind_pack_make(const struct unwind_rows *rows, uint64_t tag, struct unwind_pack *pack)
@@ -105,17 +106,17 @@ int unwind_pack_make(const struct unwind_rows *rows, uint64_t tag, struct unwind
 		return -ENOSPC;
 	packer = map(sizeof(*packer));
 	data = map(room);
-	if (packer != MAP_FAILED && data != MAP_FAILED) {
+	if (packer && data) {
 		*(struct header *)data = (struct header){.tag = tag,
 							 .nr_rows = (uint32_t)rows->nr,
 							 .nr_blocks = (uint32_t)nr_blocks};
 		error = pack_rows(packer, rows, data);
 	}
-	if (packer != MAP_FAILED)
+	if (packer)
 		munmap(packer, sizeof(*packer));
 	if (error == 0 && unwind_pack_open(data, room, tag, pack))
 		munmap(data + unwind_pack_memory(pack), room - unwind_pack_memory(pack));
-	else if (data != MAP_FAILED)
+	else if (data)
 		munmap(data, room);
 	return error;
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "proto/sparse_memory.h"
+
 #define FIRST_BYTES 65536u
 #define PAGE_BYTES  4096u
 
@@ -36,12 +38,12 @@ static int grow(struct unwind_rows *rows)
 		return -ENOSPC;
 	if (bytes == 0) {
 		next = FIRST_BYTES;
-		room = mmap(NULL, next, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		room = sparse_memory_map(next, PROT_READ | PROT_WRITE);
 	} else {
 		next = next_size(rows, bytes);
 		room = mremap(rows->rows, bytes, next, MREMAP_MAYMOVE);
 	}
-	if (room == MAP_FAILED)
+	if (!room || room == MAP_FAILED)
 		return -ENOMEM;
 	rows->rows = room;
 	rows->room = next / sizeof(struct unwind_row);

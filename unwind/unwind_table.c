@@ -14,6 +14,7 @@
 #include "unwind_rows.h"
 
 #include "proto/launch_path.h"
+#include "proto/sparse_memory.h"
 
 #define HDR_ROW_SIZE      8u        /* of .eh_frame_hdr, for each function */
 #define BUSY_NS           50000000u /* where all are to be built: for what others still build */
@@ -63,10 +64,9 @@ _Static_assert(UNWIND_MODULES_MAX <= SEGMENT_MAP_MAX, "every slot can be entered
 
 struct unwind_tables *unwind_tables_create(uint64_t bytes_max)
 {
-	struct unwind_tables *tables = mmap(NULL, sizeof(*tables), PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct unwind_tables *tables = sparse_memory_map(sizeof(*tables), PROT_READ | PROT_WRITE);
 
-	if (tables == MAP_FAILED)
+	if (!tables)
 		return NULL;
 	tables->bytes_max = bytes_max;
 	loaded_object_init();

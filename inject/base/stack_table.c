@@ -6,27 +6,31 @@
 
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 
-/* A slot is hash | id. The id is in the low bits, which the slot's own place stands for in the hash. There are twice as
- * many slots as stacks, so every probe ends. */
+/* A slot is hash | id. The id is in the low bits, which the slot's own place stands for in the hash. There are more
+ * slots than entries, so every probe ends. */
 #define ID_BITS  19
 #define NR_SLOTS (1u << ID_BITS)
 #define ID_MASK  ((uint64_t)NR_SLOTS - 1)
-static_assert(NR_SLOTS == 2 * RECORD_STACKS_MAX, "half of the slots stay empty, and any id fits");
+static_assert(NR_SLOTS == 2 * RECORD_STACKS_MAX, "any id fits");
+static_assert(RECORD_STACKS_MAX + STACK_TABLE_BODIES + STACK_TABLE_OTHERS <= NR_SLOTS / 4 * 3,
+	      "a quarter of the slots stays empty");
 
 struct stack_table {
 	struct record_ring *ring;
 	_Atomic uint32_t epoch;
 	_Atomic uint32_t full;
+	_Atomic uint32_t nr_bodies,
+		nr_others; /* entries, and failed attempts past the most of them */
 	_Alignas(64) _Atomic uint64_t slots[NR_SLOTS];
 };
 
 struct stack_table *stack_table_create(struct record_ring *ring)
 {
-	struct stack_table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct stack_table *table = sparse_memory_map(sizeof(*table), PROT_READ | PROT_WRITE);
 
-	if (table == MAP_FAILED)
+	if (!table)
 		return NULL;
 	table->ring = ring;
 	return table;
@@ -87,8 +91,8 @@ static uint32_t find(struct stack_table *table, uint64_t hash, uint64_t *place)
 }
 
 /* Stores the body first. A thread that loses the race for the slot uses the winner's id; its own body stays unused. */
-static uint32_t insert(struct stack_table *table, uint64_t hash, uint64_t place,
-		       const uint64_t *words, uint32_t nr)
+static __attribute__((cold)) uint32_t insert(struct stack_table *table, uint64_t hash,
+					     uint64_t place, const uint64_t *words, uint32_t nr)
 {
 	uint64_t empty = 0;
 	uint32_t id, winner = RECORD_STACK_NONE;
@@ -137,6 +141,7 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 	if (nr == 0)
 		return RECORD_STACK_NONE;
 	*hash = hash_in_epoch(stack_table_hash(keys, nr), epoch);
+	cache->epoch = epoch;
 
 	uint32_t at = cache_place(*hash);
 	if (cache->entries[at].hash == *hash && cache->entries[at].stack_id != RECORD_STACK_NONE)
@@ -147,14 +152,40 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 	return stack_id;
 }
 
-uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, uint64_t hash,
-			 const uint64_t *words, uint32_t nr)
+/* Enters one more hash for a stack, if there is room. */
+static __attribute__((noinline, cold)) void enter(struct stack_table *table, uint64_t hash,
+						  uint32_t stack_id, _Atomic uint32_t *nr,
+						  uint32_t max)
 {
-	uint64_t place;
-	uint32_t stack_id = find(table, hash, &place);
+	uint64_t place, empty = 0;
 
-	if (stack_id == RECORD_STACK_NONE)
-		stack_id = insert(table, hash, place, words, nr);
+	if (find(table, hash, &place) != RECORD_STACK_NONE)
+		return;
+	if (atomic_load_explicit(nr, memory_order_relaxed) >= max ||
+	    atomic_fetch_add_explicit(nr, 1, memory_order_relaxed) >= max)
+		return;
+	/* Whoever loses the race for the slot leaves its hash out: then the stack is looked up by its body again. */
+	atomic_compare_exchange_strong_explicit(&table->slots[place], &empty,
+						(hash & ~ID_MASK) | stack_id, memory_order_acq_rel,
+						memory_order_relaxed);
+}
+
+__attribute__((cold)) uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache,
+					       uint64_t hash, const uint64_t *words, uint32_t nr)
+{
+	uint64_t body = hash_in_epoch(stack_table_hash(words, nr), cache->epoch), place;
+	uint32_t stack_id = find(table, body, &place);
+
+	if (stack_id != RECORD_STACK_NONE) {
+		enter(table, hash, stack_id, &table->nr_others, STACK_TABLE_OTHERS);
+	} else {
+		stack_id = find(table, hash, &place);
+		if (stack_id == RECORD_STACK_NONE)
+			stack_id = insert(table, hash, place, words, nr);
+		/* The keys of native frames are their words. */
+		if (stack_id != RECORD_STACK_NONE && body != hash)
+			enter(table, body, stack_id, &table->nr_bodies, STACK_TABLE_BODIES);
+	}
 	if (stack_id != RECORD_STACK_NONE)
 		remember(cache, hash, stack_id);
 	return stack_id;

@@ -1,6 +1,8 @@
-/* Interns call stacks: equal frames get one stack_id. A stack's body is in the ring before any reader can see its id.
- * The table is lock-free, and stacks are only added. Any number of threads may intern at once, each with its own cache.
- * The guest has atomics here and in the state words of launches, buffers and lifecycle. */
+/* Interns call stacks: equal frames get one stack_id. It is found by its keys. A new stack is also found by its body,
+ * since other keys may stand for the same one: a program that compiles and executes one text again and again has new
+ * keys each time. A stack's body is in the ring before any reader can see its id. The table is lock-free, and stacks
+ * are only added. Any number of threads may intern at once, each with its own cache. The guest has atomics here and in
+ * the state words of launches, buffers and lifecycle. */
 #ifndef STACK_TABLE_H
 #define STACK_TABLE_H
 
@@ -10,11 +12,16 @@
 
 #define STACK_CACHE_ENTRIES 1024u
 
+/* Beside the keys of a stack's first occurrence the table has room for so many bodies, and for so many other keys. */
+#define STACK_TABLE_BODIES 65536u
+#define STACK_TABLE_OTHERS 65536u
+
 struct record_ring;
 struct stack_table;
 
 /* One thread's most recent stacks. A zeroed cache is empty. */
 struct stack_cache {
+	uint32_t epoch; /* at the last stack_table_find() */
 	struct {
 		uint64_t hash;
 		uint32_t stack_id;
@@ -32,8 +39,9 @@ void stack_table_destroy(struct stack_table *table);
 uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 			  const uint64_t *keys, uint32_t nr, uint64_t *hash);
 
-/* Enters a stack that stack_table_find() did not know, with its body: words of stack_word.h, 1 <= nr <=
- * RECORD_STACK_DEPTH. Returns its id. If another thread has entered the same stack first, returns that thread's id.
+/* Enters a stack that the last stack_table_find() with this cache did not know, with its body: words of stack_word.h, 1
+ * <= nr <= RECORD_STACK_DEPTH. Returns its id. If there is a stack with this body already, or another thread has
+ * entered the same stack first, returns that one's id. Beyond STACK_TABLE_BODIES equal bodies may have several ids.
  * RECORD_STACK_NONE: there is no room for another stack. */
 uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, uint64_t hash,
 			 const uint64_t *words, uint32_t nr);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "proto/sparse_memory.h"
+
 #define WORD_BITS 64u
 static_assert(BUFFER_POOL_MIN == WORD_BITS && BUFFER_POOL_READY <= BUFFER_POOL_MIN, "whole words");
 #define NR_WORDS   (BUFFER_POOL_MAX / WORD_BITS)
@@ -35,15 +37,14 @@ struct buffer_pool *buffer_pool_create(uint32_t nr_buffers, uint32_t bytes)
 		return NULL;
 	pool->nr_buffers = nr_buffers;
 	pool->bytes = bytes;
-	pool->base = mmap(NULL, pool_bytes(pool), PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pool->base == MAP_FAILED) {
+	pool->base = sparse_memory_map(pool_bytes(pool), PROT_NONE);
+	if (!pool->base) {
 		munmap(pool, sizeof(*pool));
 		return NULL;
 	}
 	/* A forked child would only pay for copies of the pages' table entries. */
 	madvise(pool->base, pool_bytes(pool), MADV_DONTFORK);
-	if (mprotect(pool->base, (size_t)BUFFER_POOL_READY * bytes, PROT_READ | PROT_WRITE) == 0)
+	if (sparse_memory_open(pool->base, (size_t)BUFFER_POOL_READY * bytes) == 0)
 		for (uint32_t i = 0; i < BUFFER_POOL_READY; i++)
 			atomic_init(&pool->ready[i], true);
 	return pool;
@@ -97,7 +98,7 @@ uint8_t *buffer_pool_claim(struct buffer_pool *pool)
 	if (!atomic_load_explicit(&pool->ready[index], memory_order_relaxed)) {
 		int saved_errno = errno;
 
-		if (mprotect(buffer, pool->bytes, PROT_READ | PROT_WRITE) < 0) {
+		if (sparse_memory_open(buffer, pool->bytes) < 0) {
 			errno = saved_errno;
 			release(pool, (uint32_t)index);
 			return NULL;

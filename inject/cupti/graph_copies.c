@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "proto/record.h"
+#include "proto/sparse_memory.h"
 
 #define KEPT_COPIES 1024u /* more are given back to the system */
 
@@ -22,10 +23,7 @@ struct graph_copies {
 
 struct graph_copies *graph_copies_create(void)
 {
-	void *copies = mmap(NULL, sizeof(struct graph_copies), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return copies == MAP_FAILED ? NULL : copies;
+	return sparse_memory_map(sizeof(struct graph_copies), PROT_READ | PROT_WRITE);
 }
 
 void graph_copies_destroy(struct graph_copies *copies)
@@ -40,7 +38,7 @@ void graph_copies_clear(struct graph_copies *copies)
 
 	/* Private and anonymous, it reads as zero afterwards. */
 	if (copies->count > KEPT_COPIES)
-		madvise(copies, sizeof(*copies), MADV_DONTNEED);
+		sparse_memory_clear(copies, sizeof(*copies));
 	copies->count = 0;
 	copies->first = 0;
 	copies->next = 0;

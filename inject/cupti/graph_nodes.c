@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "proto/record.h"
+#include "proto/sparse_memory.h"
 
 /* Without this an unknown executable graph would look like a known one. */
 static_assert(RECORD_STACK_NONE == 0, "nothing known is 0");
@@ -28,10 +29,7 @@ struct graph_nodes {
 
 struct graph_nodes *graph_nodes_create(void)
 {
-	void *nodes = mmap(NULL, sizeof(struct graph_nodes), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return nodes == MAP_FAILED ? NULL : nodes;
+	return sparse_memory_map(sizeof(struct graph_nodes), PROT_READ | PROT_WRITE);
 }
 
 void graph_nodes_destroy(struct graph_nodes *nodes)
@@ -43,7 +41,7 @@ void graph_nodes_destroy(struct graph_nodes *nodes)
 void graph_nodes_clear(struct graph_nodes *nodes)
 {
 	/* Gives the memory back. It is private and anonymous, so it reads as zero afterwards. */
-	madvise(nodes, sizeof(*nodes), MADV_DONTNEED);
+	sparse_memory_clear(nodes, sizeof(*nodes));
 }
 
 static uint32_t set_of(uint64_t node_id)

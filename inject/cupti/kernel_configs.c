@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "inject/base/definition_writer.h"
+#include "proto/sparse_memory.h"
 
 #define NR_SLOTS (2 * KERNEL_CONFIGS_MAX)
 static_assert((NR_SLOTS & (NR_SLOTS - 1)) == 0, "probing wraps by mask");
@@ -24,10 +25,10 @@ struct kernel_configs {
 
 struct kernel_configs *kernel_configs_create(void)
 {
-	struct kernel_configs *configs = mmap(NULL, sizeof(*configs), PROT_READ | PROT_WRITE,
-					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct kernel_configs *configs =
+		sparse_memory_map(sizeof(*configs), PROT_READ | PROT_WRITE);
 
-	return configs == MAP_FAILED ? NULL : configs;
+	return configs;
 }
 
 void kernel_configs_destroy(struct kernel_configs *configs)

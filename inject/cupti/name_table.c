@@ -7,6 +7,7 @@
 
 #include "inject/base/definition_writer.h"
 #include "proto/record.h"
+#include "proto/sparse_memory.h"
 
 #define NR_SLOTS (2 * NAME_TABLE_MAX)
 #define NR_HINTS 4096u
@@ -22,10 +23,13 @@ struct hint {
 	uint32_t name_id;
 };
 
+#define OPEN_STEP (UINT64_C(1) << 20)
+
 struct name_table {
 	struct definition_writer *writer;
 	uint32_t nr_names;
 	uint64_t bytes, used_bytes;        /* of the arena */
+	uint64_t size, open_size;          /* of the whole mapping, and of its part with access */
 	struct hint hints[NR_HINTS];       /* by address */
 	uint32_t slots[NR_SLOTS];          /* name_id, or RECORD_NAME_NONE; by hash */
 	struct name names[NAME_TABLE_MAX]; /* names[name_id - 1] */
@@ -34,11 +38,18 @@ struct name_table {
 
 struct name_table *name_table_create(struct definition_writer *writer, uint64_t bytes)
 {
-	struct name_table *table = mmap(NULL, sizeof(*table) + bytes, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct name_table *table =
+		sparse_memory_map(sizeof(*table) + bytes, PROT_READ | PROT_WRITE);
 
-	if (table == MAP_FAILED)
+	uint64_t open_size = (sizeof(*table) + OPEN_STEP - 1) & ~(OPEN_STEP - 1);
+
+	if (!table)
 		return NULL;
+	table->size = sizeof(*table) + bytes;
+	table->open_size = table->size;
+	if (open_size < table->size &&
+	    mprotect((char *)table + open_size, table->size - open_size, PROT_NONE) == 0)
+		table->open_size = open_size;
 	table->writer = writer;
 	table->bytes = bytes;
 	return table;
@@ -47,7 +58,7 @@ struct name_table *name_table_create(struct definition_writer *writer, uint64_t 
 void name_table_destroy(struct name_table *table)
 {
 	if (table)
-		munmap(table, sizeof(*table) + table->bytes);
+		munmap(table, table->size);
 }
 
 static uint64_t hash_text(const char *text, size_t size)
@@ -65,6 +76,22 @@ static bool same_text(const char *stored, const char *name)
 	return strncmp(stored, name, RECORD_NAME_MAX) == 0;
 }
 
+/* Makes the arena accessible as it fills, so that mlockall() brings in little that holds no name. */
+static bool open_arena(struct name_table *table, uint64_t used_bytes)
+{
+	uint64_t end = sizeof(*table) + used_bytes;
+
+	while (table->open_size < end) {
+		uint64_t left = table->size - table->open_size;
+		uint64_t step = left < OPEN_STEP ? left : OPEN_STEP;
+
+		if (sparse_memory_open((char *)table + table->open_size, step) < 0)
+			return false;
+		table->open_size += step;
+	}
+	return true;
+}
+
 static uint32_t insert(struct name_table *table, uint64_t hash, const char *name, size_t size,
 		       uint32_t *slot)
 {
@@ -72,6 +99,7 @@ static uint32_t insert(struct name_table *table, uint64_t hash, const char *name
 				       .truncated = name[size] != '\0'};
 
 	if (table->nr_names == NAME_TABLE_MAX || size + 1 > table->bytes - table->used_bytes ||
+	    !open_arena(table, table->used_bytes + size + 1) ||
 	    !definition_writer_put(table->writer, DEFINITION_NAME, &head, sizeof(head), name,
 				   (uint32_t)size))
 		return RECORD_NAME_NONE;

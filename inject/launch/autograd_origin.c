@@ -14,6 +14,7 @@
 #include "proto/launch_path.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 #include "proto/stack_word.h"
 
 #define LIBRARY    "libtorch_cpu.so"
@@ -60,10 +61,9 @@ static_assert(offsetof(struct autograd_origin, state) == 56, "tests/gpu/programs
 
 struct autograd_origin *autograd_origin_create(struct record_ring *ring)
 {
-	struct autograd_origin *origin = mmap(NULL, sizeof(*origin), PROT_READ | PROT_WRITE,
-					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct autograd_origin *origin = sparse_memory_map(sizeof(*origin), PROT_READ | PROT_WRITE);
 
-	if (origin == MAP_FAILED)
+	if (!origin)
 		return NULL;
 	origin->ring = ring;
 	return origin;

@@ -33,7 +33,7 @@ enum cost_verdict {
 
 struct cost_limit {       /* zeroed but for allowed: nothing was judged */
 	uint32_t allowed; /* share of the threads' time, in thousandths of a percent; 0: no limit */
-	bool has_python;  /* there is COST_LEVEL_PYTHON: set it before each judgement */
+	bool has_python;  /* COST_LEVEL_PYTHON takes less: set it before each judgement */
 	bool exceeded;    /* COST_VERDICT_EXCEEDED was said */
 	enum cost_level level;
 	uint32_t share;     /* what launches cost at the level that the last verdict was about */

@@ -12,6 +12,7 @@
 #include "inject/beside/import_slots.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 #include "proto/stack_word.h"
 #include "unwind/process_memory.h"
 
@@ -53,10 +54,10 @@ extern void *__tls_get_addr(const struct import_slots_variable *variable);
 
 struct kernel_contexts *kernel_contexts_create(struct record_ring *ring)
 {
-	struct kernel_contexts *contexts = mmap(NULL, sizeof(*contexts), PROT_READ | PROT_WRITE,
-						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct kernel_contexts *contexts =
+		sparse_memory_map(sizeof(*contexts), PROT_READ | PROT_WRITE);
 
-	if (contexts == MAP_FAILED)
+	if (!contexts)
 		return NULL;
 	contexts->ring = ring;
 	return contexts;

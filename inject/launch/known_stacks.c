@@ -8,6 +8,7 @@
 
 #include "proto/launch_path.h"
 #include "proto/record.h"
+#include "proto/sparse_memory.h"
 #include "python/python_record.h"
 
 #define UNIT    64u
@@ -71,10 +72,7 @@ static bool map(struct known_stacks *known)
 
 	if (atomic_fetch_add_explicit(&nr_memories, 1, memory_order_relaxed) <
 	    KNOWN_STACKS_THREADS) {
-		void *memory = mmap(NULL, KNOWN_STACKS_BYTES, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		known->memory = memory == MAP_FAILED ? NULL : memory;
+		known->memory = sparse_memory_map(KNOWN_STACKS_BYTES, PROT_READ | PROT_WRITE);
 	}
 	if (!known->memory) {
 		atomic_fetch_sub_explicit(&nr_memories, 1, memory_order_relaxed);

@@ -14,6 +14,7 @@
 #include "inject/cupti/graph_copies.h"
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 
 #define CLAIM_INTERVAL_NS 100000000u
 
@@ -125,10 +126,7 @@ int launch_thread_init(uint32_t threads)
 	if (generation++ > 0)
 		return 0;
 	nr_kept = threads;
-	kept = mmap(NULL, nr_kept * sizeof(*kept), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (kept == MAP_FAILED)
-		kept = NULL;
+	kept = sparse_memory_map(nr_kept * sizeof(*kept), PROT_READ | PROT_WRITE);
 	return -pthread_key_create(&key, give_back);
 }
 

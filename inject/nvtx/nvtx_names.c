@@ -7,6 +7,7 @@
 
 #include "inject/base/stack_table.h"
 #include "proto/ring/record_ring.h"
+#include "proto/sparse_memory.h"
 #include "proto/stack_word.h"
 
 #define NR_SLOTS     (2 * NVTX_NAMES_MAX) /* half of them stay empty, so every probe ends */
@@ -52,10 +53,9 @@ struct nvtx_names {
 
 struct nvtx_names *nvtx_names_create(enum nvtx_digits digits)
 {
-	struct nvtx_names *names = mmap(NULL, sizeof(*names), PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct nvtx_names *names = sparse_memory_map(sizeof(*names), PROT_READ | PROT_WRITE);
 
-	if (names == MAP_FAILED)
+	if (!names)
 		return NULL;
 	names->digits = digits;
 	nvtx_text_ascii(&names->domains[NVTX_DOMAINS_MAX - 1].text, "...");

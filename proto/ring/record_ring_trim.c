@@ -19,7 +19,9 @@ static uint64_t take_pages(uint8_t *base, uint64_t bytes, uint64_t from, uint64_
 
 		if (size > bytes - at)
 			size = bytes - at;
-		if (madvise(base + at, size, MADV_REMOVE) < 0)
+		/* The kernel takes nothing from what the program has locked. */
+		if (madvise(base + at, size, MADV_REMOVE) < 0 &&
+		    (munlock(base + at, size) < 0 || madvise(base + at, size, MADV_REMOVE) < 0))
 			break;
 		from += size;
 		taken += size;

@@ -12,11 +12,14 @@
 
 #include "proto/definition.h"
 #include "proto/launch_path.h"
+#include "proto/sparse_memory.h"
 
 /* A cubin's piece has so many bytes or more; what stands before it takes LOG_HEAD. */
 #define LOG_PIECE 16384u
 #define LOG_HEAD  32u
 #define LOG_MARK  64u /* bytes that stand for a cubin without room */
+
+#define CLOSED_LEAST 65536u /* bytes of a launch lane: the largest page of a machine */
 
 /* memfd_create() is younger than the oldest libc that the guest supports, and so are these flags. */
 #ifndef MFD_CLOEXEC
@@ -94,6 +97,18 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	atomic_store_explicit(&ring->header->magic, RING_MAGIC, memory_order_release);
 }
 
+/* Launch lanes are most of the ring, and most are never claimed. mlockall() brings no memory in that nobody may access.
+ * Small lanes stay open: they are few bytes, and may share a page of the machine's. */
+static void close_lanes(struct record_ring *ring)
+{
+	uint64_t bytes = (ring->launch_mask + 1) * sizeof(struct launch_record);
+	bool closed = bytes % CLOSED_LEAST == 0 &&
+		      mprotect(ring->lanes[0].records, ring->nr_lanes * bytes, PROT_NONE) == 0;
+
+	for (uint32_t i = 0; i < ring->nr_lanes; i++)
+		ring->lanes[i].is_open = !closed;
+}
+
 uint64_t record_ring_bytes(const struct record_ring_sizes *sizes)
 {
 	struct ring_layout layout;
@@ -126,20 +141,20 @@ int record_ring_create(const struct record_ring_sizes *sizes, struct record_ring
 		error = memfd;
 		goto fail_own;
 	}
-	self->base = mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-			  memfd, 0);
-	if (self->base == MAP_FAILED ||
+	self->base = sparse_memory_map_file(layout.size, memfd);
+	if (!self->base ||
 	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		error = -errno;
 		goto fail_memfd;
 	}
 	ring_lay_out(self, sizes, &layout);
+	close_lanes(self);
 	*ring = self;
 	*fd = memfd;
 	return 0;
 
 fail_memfd:
-	if (self->base != MAP_FAILED)
+	if (self->base)
 		munmap(self->base, layout.size);
 	close(memfd);
 fail_own:
@@ -153,6 +168,16 @@ void record_ring_destroy(struct record_ring *ring)
 		return;
 	munmap(ring->base, ring->size);
 	munmap(ring, ring->own_size);
+}
+
+/* Makes a claimed lane accessible, once. */
+static bool open_lane(struct record_ring *ring, struct launch_lane *own)
+{
+	if (own->is_open)
+		return true;
+	own->is_open = sparse_memory_open(own->records, (ring->launch_mask + 1) *
+								sizeof(struct launch_record)) == 0;
+	return own->is_open;
 }
 
 int record_ring_claim_lane(struct record_ring *ring)
@@ -169,6 +194,10 @@ int record_ring_claim_lane(struct record_ring *ring)
 							     &free_lane, 1, memory_order_acquire,
 							     memory_order_relaxed))
 			continue;
+		if (!open_lane(ring, &ring->lanes[i])) {
+			record_ring_give_back_lane(ring, i);
+			return -ENOMEM;
+		}
 
 		uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_relaxed);
 		while (lanes <= i && !atomic_compare_exchange_weak_explicit(

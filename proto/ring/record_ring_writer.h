@@ -3,6 +3,7 @@
 #define RECORD_RING_WRITER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "record_ring_layout.h"
@@ -26,6 +27,7 @@ struct launch_lane {
 	/* the record at which the next stretch must end; TRIM_NONE: no memory is being given back */
 	_Atomic uint64_t trim;
 	struct lane_rest rest;
+	bool is_open; /* its owner may access the records, and changes this */
 };
 
 struct record_ring {

@@ -1,7 +1,8 @@
 #include "ring_guard.h"
 
 #include <signal.h>
-#include <sys/mman.h>
+
+#include "proto/sparse_memory.h"
 
 /* The lock is held for a few instructions, none of which can fault. So the handler may wait for it. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -28,8 +29,7 @@ static bool replace(const uint8_t *address)
 	for (struct ring_guard *guard = guards; guard; guard = guard->next) {
 		if (address < guard->base || address >= guard->base + guard->size)
 			continue;
-		replaced = mmap(guard->base, guard->size, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+		replaced = sparse_memory_replace(guard->base, guard->size);
 		atomic_store_explicit(&guard->faulted, true, memory_order_relaxed);
 		break;
 	}

@@ -68,6 +68,27 @@ static void *ask_given_stack(void *user)
 	return NULL;
 }
 
+/* The limit that stack_bounds.h tells. */
+static void a_fiber_right_below_a_threads_stack_counts_as_part_of_it(void **state)
+{
+	struct given_stack given = {.size = 48 * PAGE};
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *base =
+		mmap(NULL, given.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	given.base = (uintptr_t)base;
+	pthread_attr_init(&attributes);
+	assert_int_equal(
+		pthread_attr_setstack(&attributes, (char *)base + 8 * PAGE, given.size - 8 * PAGE),
+		0);
+	assert_int_equal(pthread_create(&thread, &attributes, ask_given_stack, &given), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(given.holed, given.high[0]);
+	munmap(base, given.size);
+}
+
 static void near_the_top_the_kernel_is_asked_page_by_page(void **state)
 {
 	struct given_stack given = {.size = 48 * PAGE};
@@ -193,6 +214,7 @@ int main(void)
 		cmocka_unit_test(bounds_of_a_thread_hold_its_whole_stack_and_no_more),
 #ifndef __SANITIZE_THREAD__
 		cmocka_unit_test(near_the_top_the_kernel_is_asked_page_by_page),
+		cmocka_unit_test(a_fiber_right_below_a_threads_stack_counts_as_part_of_it),
 #endif
 		cmocka_unit_test(bounds_of_the_main_thread_reach_its_arguments),
 		cmocka_unit_test(foreign_stack_is_read_within_its_page),

@@ -57,6 +57,22 @@ same "python: no native frames" "$(shown python 'ffi_call')" 0
 same "python: Python frames alone are whole" "$(counted python less_python)" 0
 check "python: something was left out" test "$(counted python less_leaf)" -gt 0
 
+# An interpreter that no launching thread has frames of makes no level of Python frames alone.
+library=$(python3 -c 'import os, sysconfig
+path = os.path.join(*map(sysconfig.get_config_var, ("LIBDIR", "INSTSONAME")))
+print(path if path.endswith((".so", ".so.1.0")) and os.path.exists(path) else "")')
+if [ -n "$library" ]; then
+	"$flamegrid" run --max-cost 0.001% --meter full -o "$scratch/native" --devices "$list" -- \
+		env LD_PRELOAD="$library" "$fake_launches" --launches 300000 >/dev/null 2>"$scratch/native.err"
+	same "native: status" $? 0
+	"$flamegrid" report "$scratch/native" --format table >"$scratch/native.table"
+	contains "native: there is an interpreter" "$scratch/native.table" "note: CPython 3."
+	contains "native: first one frame" "$scratch/native.table" "launches take one frame from "
+	same "native: no notice of Python frames" "$(grep -c 'Python frames alone' "$scratch/native.table")" 0
+else
+	ok "native: not run: python3 has no shared library"
+fi
+
 "$flamegrid" run --stacks none --max-cost 2% -- true 2>"$scratch/err"
 same "no stacks: status" $? 125
 contains "no stacks: message" "$scratch/err" "--max-cost takes less of stacks, and --stacks none has none"

@@ -152,6 +152,76 @@ static void new_epoch_makes_known_frames_new(void **state)
 	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), later);
 }
 
+static uint32_t intern_body(struct fixture *fixture, uint64_t key, const uint64_t *words)
+{
+	uint64_t hash;
+	uint32_t id = stack_table_find(fixture->table, &fixture->cache, &key, 1, &hash);
+
+	return id != RECORD_STACK_NONE
+		       ? id
+		       : stack_table_add(fixture->table, &fixture->cache, hash, words, 2);
+}
+
+/* As with the frames of a code that is compiled again for each launch. */
+static void a_body_with_ever_new_keys_has_one_id(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t words[] = {1, 2}, others[] = {1, 3};
+	uint64_t unknown;
+	uint32_t id = intern_body(fixture, 1, words), nr_other = 0, nr_known = 0;
+
+	assert_int_not_equal(id, RECORD_STACK_NONE);
+	for (uint64_t key = 2; key < 3ull * STACK_TABLE_OTHERS; key++)
+		nr_other += intern_body(fixture, key, words) != id;
+	assert_int_equal(nr_other, 0);
+	assert_int_equal(intern_body(fixture, UINT64_MAX, others), id + 1);
+	/* The table has kept as many of the keys as it has room for. */
+	for (uint64_t key = 2; key < 3ull * STACK_TABLE_OTHERS; key++) {
+		memset(&fixture->cache, 0, sizeof(fixture->cache));
+		nr_known +=
+			stack_table_find(fixture->table, &fixture->cache, &key, 1, &unknown) == id;
+	}
+	assert_int_equal(nr_known, STACK_TABLE_OTHERS);
+}
+
+static void a_body_of_an_earlier_epoch_is_new(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t words[] = {1, 2};
+	uint32_t id = intern_body(fixture, 1, words);
+
+	stack_table_new_epoch(fixture->table);
+	assert_int_equal(intern_body(fixture, 2, words), id + 1);
+	assert_int_equal(intern_body(fixture, 3, words), id + 1);
+}
+
+/* The epoch changes between the walk and the body. */
+static void a_body_belongs_to_the_epoch_of_its_keys(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t words[] = {1, 2};
+	uint64_t hash, key = 1;
+
+	assert_int_equal(stack_table_find(fixture->table, &fixture->cache, &key, 1, &hash),
+			 RECORD_STACK_NONE);
+	stack_table_new_epoch(fixture->table);
+	uint32_t id = stack_table_add(fixture->table, &fixture->cache, hash, words, 2);
+	assert_int_equal(intern_body(fixture, 2, words), id + 1);
+}
+
+static void a_known_body_is_found_when_the_ring_is_full(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t words[] = {1, 0};
+	uint32_t first = intern_body(fixture, 1, words);
+
+	for (words[1] = 1; words[1] < TEST_RING_STACKS; words[1]++)
+		assert_int_not_equal(intern_body(fixture, 1 + words[1], words), RECORD_STACK_NONE);
+	assert_int_equal(intern_body(fixture, 1 + words[1], words), RECORD_STACK_NONE);
+	words[1] = 0;
+	assert_int_equal(intern_body(fixture, UINT64_MAX, words), first);
+}
+
 struct racer {
 	struct fixture *fixture;
 	pthread_barrier_t *barrier;
@@ -225,6 +295,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(full_table_gives_no_id_but_keeps_old_ones, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(new_epoch_makes_known_frames_new, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_body_with_ever_new_keys_has_one_id, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_body_of_an_earlier_epoch_is_new, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_body_belongs_to_the_epoch_of_its_keys, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_known_body_is_found_when_the_ring_is_full, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(racing_threads_agree_on_every_id, set_up,
 						tear_down),

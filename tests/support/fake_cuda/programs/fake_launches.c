@@ -5,6 +5,7 @@
  * [--mangled] [--one-name]
  *                 [--nccl] [--copies M] [--sync-every N] [--no-final-sync] [--forever] [--shapes N]
  *                 [--progress FILE] [--exit return|_exit|kill9-self|abort]
+ *                 [--lock before|after]
  *
  * Thread t works on device t % D: N launches in turn over K kernels and S streams, then M rounds of
  * copies.
@@ -12,6 +13,8 @@
  * --one-name: all K functions launch kernel 0, function i with a grid i + 1 deep.
  * --nccl: the last of the K kernels has the name of one of NCCL's.
  * --progress writes "PID LAUNCHES" to FILE (a pipe, say) after every 1,000 launches of the process.
+ * --lock: calls mlockall() for all memory, before CUDA starts or after that, and prints
+ * "resident KIB" and "locked KIB" at the end.
  * Kernel i is launched by launch_from_k<i>(), called by step(), called by run_thread(). Prints
  * "ready PID" before the first launch, and at the end "launched DEVICE KERNEL COUNT", "copied
  * DEVICE KIND COUNT" and "failed COUNT". */
@@ -25,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fake_cuda.h"
@@ -61,10 +65,18 @@ static struct {
 	int devices, streams, threads, kernels;
 	long launches, copies, sync_every, shapes;
 	bool forever, no_final_sync, nccl, one_name;
-	const char *how_to_exit;
+	const char *how_to_exit, *lock;
 	_Atomic int progress; /* descriptor, -1: none */
 	struct fake_cuda_kernel *set;
-} options = {1, 1, 1, 4, 1000, 0, 0, 1, false, false, false, false, "return", -1, plain_kernels};
+} options = {.devices = 1,
+	     .streams = 1,
+	     .threads = 1,
+	     .kernels = 4,
+	     .launches = 1000,
+	     .shapes = 1,
+	     .how_to_exit = "return",
+	     .progress = -1,
+	     .set = plain_kernels};
 
 static struct {
 	_Atomic uint64_t kernels[KERNELS];
@@ -196,14 +208,23 @@ static void print_counts(void)
 }
 
 static const struct option long_options[] = {
-	{"devices", required_argument, NULL, 'd'},    {"streams", required_argument, NULL, 's'},
-	{"threads", required_argument, NULL, 't'},    {"launches", required_argument, NULL, 'n'},
-	{"kernels", required_argument, NULL, 'k'},    {"copies", required_argument, NULL, 'c'},
-	{"sync-every", required_argument, NULL, 'y'}, {"shapes", required_argument, NULL, 'h'},
-	{"exit", required_argument, NULL, 'e'},       {"mangled", no_argument, NULL, 'm'},
-	{"no-final-sync", no_argument, NULL, 'x'},    {"forever", no_argument, NULL, 'f'},
-	{"progress", required_argument, NULL, 'p'},   {"nccl", no_argument, NULL, 'l'},
-	{"one-name", no_argument, NULL, 'o'},         {NULL, 0, NULL, 0},
+	{"devices", required_argument, NULL, 'd'},
+	{"streams", required_argument, NULL, 's'},
+	{"threads", required_argument, NULL, 't'},
+	{"launches", required_argument, NULL, 'n'},
+	{"kernels", required_argument, NULL, 'k'},
+	{"copies", required_argument, NULL, 'c'},
+	{"sync-every", required_argument, NULL, 'y'},
+	{"shapes", required_argument, NULL, 'h'},
+	{"exit", required_argument, NULL, 'e'},
+	{"mangled", no_argument, NULL, 'm'},
+	{"no-final-sync", no_argument, NULL, 'x'},
+	{"forever", no_argument, NULL, 'f'},
+	{"progress", required_argument, NULL, 'p'},
+	{"nccl", no_argument, NULL, 'l'},
+	{"one-name", no_argument, NULL, 'o'},
+	{"lock", required_argument, NULL, 'M'},
+	{NULL, 0, NULL, 0},
 };
 
 static bool read_option(int option, const char *value)
@@ -251,6 +272,9 @@ static bool read_option(int option, const char *value)
 	case 'l':
 		options.nccl = true;
 		break;
+	case 'M':
+		options.lock = value;
+		break;
 	case 'p':
 		options.progress = open(value, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 		break;
@@ -285,6 +309,32 @@ static int leave(void)
 	return 0;
 }
 
+static void lock_memory(const char *when)
+{
+	if (!options.lock || strcmp(options.lock, when) != 0)
+		return;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) == 0)
+		return;
+	perror("fake_launches: mlockall");
+	exit(2);
+}
+
+static void print_memory(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib;
+
+	while (status && fgets(line, sizeof(line), status)) {
+		if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+			printf("resident %ld\n", kib);
+		else if (sscanf(line, "VmLck: %ld", &kib) == 1)
+			printf("locked %ld\n", kib);
+	}
+	if (status)
+		fclose(status);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[1024];
@@ -296,7 +346,9 @@ int main(int argc, char **argv)
 	if (options.nccl)
 		options.set[options.kernels - 1] = nccl_kernel;
 	signal(SIGPIPE, SIG_IGN);
+	lock_memory("before");
 	require(cudaSetDevice(0), "cudaSetDevice");
+	lock_memory("after");
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
 	for (int t = 0; t < options.threads; t++) {
@@ -306,5 +358,7 @@ int main(int argc, char **argv)
 	for (int t = 0; t < options.threads; t++)
 		pthread_join(threads[t], NULL);
 	print_counts();
+	if (options.lock)
+		print_memory();
 	return leave();
 }
