@@ -126,7 +126,7 @@ if [[ $group =~ ^[0-9]$ ]]; then
 		case $name in empty-root | no-proc | own-pids | other-user) [ $needs_root = 1 ] || continue ;; esac
 		sample "$name" "$(is_exact "$name")" "$life" "$name"
 		[ "$name" = least-address-space ] &&
-			contains "$name: the run says why nothing was recorded" "$scratch/said" "not recorded: not enough memory"
+			contains "$name: the run says why nothing was recorded" "$scratch/said" "NOTHING WAS RECORDED: its limit of virtual memory (ulimit -v, 67108864 bytes"
 		count=$((count + 1))
 		# Its truth is not told; its last flush and its goodbye are.
 		if [ "$name" = quick ]; then
