@@ -26,7 +26,7 @@ static int name_class(const struct metered_class *class, struct report_names *na
 	char text[NAME_SIZE];
 
 	if (class->kind == RECORD_GPU_KERNEL)
-		return report_names_string(names, class->name_id, name);
+		return report_names_function(names, class->name_id, name);
 	snprintf(text, sizeof(text), "[%s]%s", kind_name_leaf(class->kind), detail);
 	return report_names_text(names, text, name);
 }

@@ -116,7 +116,7 @@ int report_names_string(struct report_names *names, uint32_t string_id, uint32_t
 
 /* Returns a string's demangled name. The wire promises that strings hold no NUL. A string that holds one is only
  * cleaned. */
-static int demangled_string(struct report_names *names, uint32_t string_id, uint32_t *index)
+int report_names_function(struct report_names *names, uint32_t string_id, uint32_t *index)
 {
 	uint32_t size;
 	const char *text = catalog_string(names->catalog, string_id, &size);
@@ -337,7 +337,7 @@ static int frame_texts(struct report_names *names, const struct catalog_frame *f
 	if (!has_name(frame))
 		return module_offset(names, frame, indices);
 	if (is_plain(symbol, size))
-		return demangled_string(names, frame->name, indices);
+		return report_names_function(names, frame->name, indices);
 	return part_texts(names, symbol, size, indices, count);
 }
 
@@ -387,7 +387,7 @@ static int leaf_text(struct report_names *names, const struct fold_key *key, con
 		*text = "pause";
 	if (key->kind != RECORD_GPU_KERNEL && key->kind != RECORD_GPU_MODULE)
 		return 0;
-	int error = key->name_id != RECORD_NAME_NONE ? demangled_string(names, key->name_id, &index)
+	int error = key->name_id != RECORD_NAME_NONE ? report_names_function(names, key->name_id, &index)
 						     : 0;
 
 	*text = index ? report_names_get(names, index) : UNKNOWN;

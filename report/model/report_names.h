@@ -30,10 +30,11 @@ struct report_names *report_names_create(const struct profile *profile, enum dem
 					 enum report_lines lines);
 void report_names_destroy(struct report_names *names);
 
-/* Each makes a clean text, the second a demangled one. Texts are named by an index from 0 without gaps; index 0 is
+/* Each makes a clean text, the third a demangled one. Texts are named by an index from 0 without gaps; index 0 is
  * "". 0 or -ENOMEM. */
 int report_names_text(struct report_names *names, const char *text, uint32_t *index);
 int report_names_string(struct report_names *names, uint32_t string_id, uint32_t *index);
+int report_names_function(struct report_names *names, uint32_t string_id, uint32_t *index);
 
 /* Makes the functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Behind the function of a Python frame of
  * generated code stand the lines of the model that it works for, if they are known: "model.py:forward:57,

@@ -538,7 +538,7 @@ int report_paths_agreement(struct report_paths *paths, const struct profile *pro
 	for (uint32_t i = 0; !error && i < (*agreement)->nr_rows; i++) {
 		struct stall_agreement_row *row = &(*agreement)->rows[i];
 
-		error = report_names_string(paths->names, row->name, &row->name);
+		error = report_names_function(paths->names, row->name, &row->name);
 	}
 	if (error) {
 		free(*agreement);

@@ -244,16 +244,33 @@ static void compare(const struct comparison *comparison, struct stall_agreement_
 		    uint32_t first, uint32_t end)
 {
 	const struct cells *launches = &comparison->launches;
-	const uint32_t from = row->name ? find(launches, row->name) : 0;
-	const bool has_launches =
-		from < launches->count && (!row->name || launches->cells[from].name == row->name);
-	const uint32_t to = !row->name     ? launches->count
-			    : has_launches ? end_of(launches, from)
-					   : from;
+	const uint32_t from = find(launches, row->name);
 
 	row->places = agree(comparison->places.cells + first, end - first);
-	row->launches = has_launches ? agree(launches->cells + from, to - from) : 0;
-	row->matched = has_launches ? sum_exact(launches->cells + from, to - from) : 0;
+	if (from >= launches->count || launches->cells[from].name != row->name)
+		return;
+	const uint32_t to = end_of(launches, from);
+	row->launches = agree(launches->cells + from, to - from);
+	row->matched = sum_exact(launches->cells + from, to - from);
+}
+
+/* Weighs each kernel by its continuous samples: how many samples each kernel has is no matter of its lines. */
+static void add_up(struct stall_agreement *made)
+{
+	struct stall_agreement_row *total = &made->total;
+	double samples = 0, launched = 0;
+
+	for (uint32_t i = 0; i < made->nr_rows; i++) {
+		const struct stall_agreement_row *row = &made->rows[i];
+
+		samples += (double)row->samples;
+		total->places += (double)row->samples * row->places;
+		launched += row->matched ? (double)row->samples : 0;
+		total->launches += row->matched ? (double)row->samples * row->launches : 0;
+		total->matched = ledger_add_saturating(total->matched, row->matched);
+	}
+	total->places = samples > 0 ? total->places / samples : 0;
+	total->launches = launched > 0 ? total->launches / launched : 0;
 }
 
 static int by_exact(const void *a, const void *b, void *catalog)
@@ -283,7 +300,6 @@ static struct stall_agreement *make(const struct comparison *comparison)
 		made->total = (struct stall_agreement_row){0};
 		return made;
 	}
-	compare(comparison, &made->total, 0, places->count);
 	for (uint32_t first = 0; first < places->count; first = end) {
 		const uint32_t name = places->cells[first].name;
 		const struct fold_row *total = total_of(comparison, name);
@@ -296,6 +312,7 @@ static struct stall_agreement *make(const struct comparison *comparison)
 			.name = name, .samples = continuous_of(total), .exact = total->bytes};
 		compare(comparison, row, first, end);
 	}
+	add_up(made);
 	qsort_r(made->rows, made->nr_rows, sizeof(made->rows[0]), by_exact,
 		(void *)comparison->catalog);
 	return made;

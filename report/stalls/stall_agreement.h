@@ -19,7 +19,8 @@ struct stall_agreement_row {
 };
 
 struct stall_agreement {
-	struct stall_agreement_row total;  /* exact 0: there is nothing to compare, and no row */
+	/* Its shares are the rows' means, weighed by their continuous samples. exact 0: there is nothing to compare. */
+	struct stall_agreement_row total;
 	uint32_t nr_rows;                  /* kernels that both ways have seen */
 	struct stall_agreement_row rows[]; /* by exact samples, the most first, then by name */
 };

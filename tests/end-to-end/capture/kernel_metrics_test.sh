@@ -46,7 +46,7 @@ same "sol: values" "$(values sol)" ok
 same "sol: five launches of each kernel and stack on each device" "$(measured sol)" "$(printf 'k%d 10 1\n' 0 1 2)"
 same "sol: as many as were counted" "$(sort "$scratch/sol.ranges" | uniq -c | awk '{ print $1, $2, $3, $4 }')" \
 	"$(for device in 0 1; do printf "5 $device 1 k%d\n" 0 1 2; done)"
-same "sol: the ledger" "$(counted sol 75) $(counted sol 76) $(counted sol 77)" "30 0 0"
+same "sol: the ledger" "$(counted sol 80) $(counted sol 81) $(counted sol 82)" "30 0 0"
 same "sol: all else is there" "$("$flamegrid" report "$scratch/sol" -f folded --weight count | sum_folded)" 40000
 same "sol: the rows have the kernels' time" \
 	"$(python3 -c 'import json, sys; print(sum(row["ns"] for row in json.load(open(sys.argv[1]))["kernel_metrics"]))' "$scratch/sol.json")" \
@@ -63,7 +63,7 @@ profile passes --metrics sm__throughput.avg.pct_of_peak_sustained_elapsed --laun
 	"$fake_launches" --launches 20000 --kernels 3 --devices 2 --threads 2 --sync-every 100
 same "passes: values" "$(values passes)" ok
 same "passes: two measurements of each" "$(measured passes)" "$(printf 'k%d 4 3\n' 0 1 2)"
-same "passes: of three launches each" "$(counted passes 75) $(counted passes 77)" "36 0"
+same "passes: of three launches each" "$(counted passes 80) $(counted passes 82)" "36 0"
 "$flamegrid" report "$scratch/passes" --metrics >"$scratch/passes.table"
 contains "passes: they are marked" "$scratch/passes.table" "* the parts of a measurement are of different launches"
 
@@ -78,8 +78,8 @@ check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$sc
 profile shared --metrics dram__bytes_read.sum --launches 200 -- \
 	"$fake_launches" --launches 20000 --kernels 2 --devices 1 --threads 2 --streams 2
 same "shared: values" "$(values shared)" ok
-same "shared: the ledger" "$(counted shared 75)" \
-	"$(($(measured shared | awk '{ sum += $2 } END { print sum + 0 }') + $(counted shared 76) + $(counted shared 77)))"
+same "shared: the ledger" "$(counted shared 80)" \
+	"$(($(measured shared | awk '{ sum += $2 } END { print sum + 0 }') + $(counted shared 81) + $(counted shared 82)))"
 
 # Only some kernels; none of NCCL's, and none beside it.
 profile some --metrics dram__bytes_read.sum --kernels '^k[12]$' --launches 3 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
@@ -105,7 +105,7 @@ check "window: no range" test ! -s "$scratch/window.ranges"
 FAKE_CUPTI_METRICS_REFUSED=35 profile refused --metrics sol -- "$fake_launches" --launches 20000 --devices 1
 contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
 same "refused: all else is there" "$("$flamegrid" report "$scratch/refused" -f folded --weight count | sum_folded)" 20000
-same "refused: nothing measured" "$(measured refused)$(counted refused 75)" 0
+same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
 profile unknown --metrics dram__bytes_read.sum,sm__no_such.sum -- "$fake_launches" --launches 2000 --devices 1
 contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric"
 same "unknown: the other one is there" "$(values unknown)" ok
