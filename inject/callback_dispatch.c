@@ -16,6 +16,7 @@
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/launch/window_word.h"
+#include "inject/metrics/capture_calls.h"
 #include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/cubin_copies.h"
 #include "inject/sampling/exact_windows.h"
@@ -121,7 +122,7 @@ static LAUNCH_PATH void handle_driver_call(uint32_t cbid, const struct cupti_cal
 	/* A window may have ended since the launch began. */
 	if (metrics && !enter)
 		kernel_metrics_exit(cbid, call);
-	if (metrics && kernel_metrics_is_capture(cbid)) {
+	if (metrics && capture_calls_have(cbid)) {
 		if (enter)
 			kernel_metrics_enter(&self.launch, cbid, call);
 		return;
@@ -180,7 +181,7 @@ static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_c
 {
 	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
 		      (api_statistics_is_launch(cbid) || !window_word_is_plain() ||
-		       (self.record & RECORD_OPTION_METRICS && kernel_metrics_is_capture(cbid)));
+		       (self.record & RECORD_OPTION_METRICS && capture_calls_have(cbid)));
 
 	if (window_word_is_between()) {
 		if (domain == CUPTI_ABI_DOMAIN_DRIVER)

@@ -17,6 +17,7 @@
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/window_cbid.h"
 #include "inject/launch/window_word.h"
+#include "inject/metrics/capture_calls.h"
 #include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
 #include "proto/options/record_options.h"
@@ -185,9 +186,9 @@ static void hear_of_captures(void)
 {
 	shared_subscriber_enable(1, CUPTI_ABI_DOMAIN_RESOURCE,
 				 CUPTI_ABI_RESOURCE_CONTEXT_DESTROYED);
-	for (uint32_t i = 0; i < KERNEL_METRICS_CBIDS; i++)
+	for (uint32_t i = 0; i < CAPTURE_CALLS; i++)
 		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER,
-					      kernel_metrics_cbids[i]);
+					      capture_calls[i]);
 }
 
 static int enable_launches(uint32_t record)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture_calls.h"
 #include "launch_choice.h"
 #include "measurements.h"
 #include "metrics_session.h"
@@ -23,8 +24,9 @@
 #define LAUNCH_EX_T     653u /* cuLaunchKernelEx_ptsz */
 #define NOT_CAPTURING   401  /* CUresult: the call that should end a capture did not */
 #define WRONG_THREAD    908
-#define NO_PRIVILEGES   35          /* CUptiResult */
-#define IDLE_NS         500000000u  /* after so long without a launch to measure, a look */
+#define NO_PRIVILEGES   35         /* CUptiResult */
+#define IDLE_NS         500000000u /* after so long without a launch to measure, a look */
+#define PASS_NS         100000000u /* so long a measurement waits for the launch of its next pass */
 #define REST_NS         5000000000u /* and the session's end, so that another context has its turn */
 #define RETRY_NS        1000000000u
 #define TRIES           5u /* of a context */
@@ -69,25 +71,6 @@ static struct {
 	_Atomic uint64_t next_flush_ns;
 	atomic_bool begun, captured_waiting, captured_said;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-const uint16_t kernel_metrics_cbids[KERNEL_METRICS_CBIDS] = {495, 496, 497, 498,
-							     539, 540, 720, 721};
-
-static bool begins_capture(uint32_t cbid)
-{
-	return cbid == 495 || cbid == 496 || cbid == 539 || cbid == 540 || cbid == 720 ||
-	       cbid == 721;
-}
-
-static bool ends_capture(uint32_t cbid)
-{
-	return cbid == 497 || cbid == 498;
-}
-
-bool kernel_metrics_is_capture(uint32_t cbid)
-{
-	return begins_capture(cbid) || ends_capture(cbid);
-}
 
 int kernel_metrics_init(const struct cupti_library *library, struct definition_writer *definitions,
 			const struct metric_options *options, void (*flush_soon)(void))
@@ -145,6 +128,7 @@ static void end(struct counted *counted, bool is_gone)
 static void look(struct counted *counted)
 {
 	const struct metrics_session *session = &counted->session;
+	const bool is_part = session->config.nr_passes > 1 && !metrics_session_is_full(session);
 	double values[METRIC_OPTIONS_MAX];
 	uint32_t nr_ranges;
 	int result = metrics_session_look(&counted->session, &self.library->metrics, &nr_ranges);
@@ -157,8 +141,12 @@ static void look(struct counted *counted)
 					    session->config.nr_names);
 	}
 	/* Those that got no values; for the others it is nothing. */
-	for (uint32_t i = nr_ranges; i < counted->nr_ranges; i++)
-		measurements_lose(counted->ranges[i]);
+	for (uint32_t i = nr_ranges; i < counted->nr_ranges; i++) {
+		if (is_part && result == CUPTI_ABI_SUCCESS)
+			measurements_give_up(counted->ranges[i]);
+		else
+			measurements_lose(counted->ranges[i]);
+	}
 	counted->nr_ranges = 0;
 	counted->key = 0;
 	if (result != CUPTI_ABI_SUCCESS) {
@@ -252,14 +240,25 @@ static struct counted *counted_of(void *context, uint32_t device_id)
 	return NULL;
 }
 
+/* Returns whether a launch can be the next pass. Many kernels come once, so the first launch of each is none. */
+static bool takes_pass(struct counted *counted, uint64_t key, bool is_first)
+{
+	if (counted->session.config.nr_passes == 1 || counted->key == key)
+		return true;
+	if (counted->key && monotonic_ns() - counted->used_ns >= PASS_NS)
+		look(counted);
+	return !is_first && counted->context && !counted->key;
+}
+
 /* Opens the range of a launch. Returns whether it did. The lock is held. */
 static bool open_range(const struct launch_callback *launch, struct launch_thread *thread,
-		       uint32_t cbid, const struct cupti_callback_data *call, uint64_t key)
+		       uint32_t cbid, const struct cupti_callback_data *call, uint64_t key,
+		       bool is_first)
 {
 	struct counted *counted = call->context ? counted_of(call->context, device_of(call)) : NULL;
 	struct metrics_session *session = counted ? &counted->session : NULL;
 
-	if (!counted || (session->config.nr_passes > 1 && counted->key && counted->key != key))
+	if (!counted || !takes_pass(counted, key, is_first))
 		return false;
 	/* With several passes the key tells configurations apart, which the table does not. */
 	if (counted->nr_ranges == 0 || session->config.nr_passes == 1) {
@@ -328,6 +327,7 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 	const uint32_t stack_id = launch_callback_stack(launch, thread);
 	const uint64_t key = key_of(cbid, call, stack_id, false);
 	enum launch_verdict verdict = launch_choice_find(self.choice, key);
+	const bool is_first = verdict == LAUNCH_UNKNOWN;
 
 	if (verdict == LAUNCH_WAITING)
 		note_waiting();
@@ -344,7 +344,7 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 	if (verdict == LAUNCH_WAITING)
 		note_waiting();
 	if (verdict != LAUNCH_WANTED || !may_measure() ||
-	    !open_range(launch, thread, cbid, call, key_of(cbid, call, stack_id, true)))
+	    !open_range(launch, thread, cbid, call, key_of(cbid, call, stack_id, true), is_first))
 		pthread_mutex_unlock(&self.lock);
 	else
 		self.open_key = key;
@@ -365,7 +365,7 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	struct launch_thread *thread = launch_thread_tls;
 	int saved_errno = errno;
 
-	if (begins_capture(cbid)) {
+	if (capture_calls_begin(cbid)) {
 		bool locked = lock_for(CAPTURE_WAIT_S);
 
 		atomic_fetch_add(&self.nr_captures, 1);
@@ -374,7 +374,8 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 		errno = saved_errno;
 		return;
 	}
-	if (ends_capture(cbid) || !launch_thread_is_real(thread) || thread->nested || !self.choice)
+	if (capture_calls_end(cbid) || !launch_thread_is_real(thread) || thread->nested ||
+	    !self.choice)
 		return;
 	uint32_t device_id = device_of(call);
 	if (device_id == RECORD_DEVICES_MAX)
@@ -424,8 +425,8 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	int saved_errno = errno;
 	uint32_t nr;
 
-	if ((begins_capture(cbid) && answer != 0) ||
-	    (ends_capture(cbid) && answer != NOT_CAPTURING && answer != WRONG_THREAD)) {
+	if ((capture_calls_begin(cbid) && answer != 0) ||
+	    (capture_calls_end(cbid) && answer != NOT_CAPTURING && answer != WRONG_THREAD)) {
 		nr = atomic_load(&self.nr_captures);
 		while (nr && !atomic_compare_exchange_weak(&self.nr_captures, &nr, nr - 1))
 			;

@@ -27,13 +27,8 @@ struct launch_callback;
 int kernel_metrics_init(const struct cupti_library *library, struct definition_writer *definitions,
 			const struct metric_options *options, void (*flush_soon)(void));
 
-/* The CUPTI_DRIVER_TRACE_CBIDs of begin and end of a stream's capture: what the guest has to subscribe to. */
-#define KERNEL_METRICS_CBIDS 8u
-extern const uint16_t kernel_metrics_cbids[KERNEL_METRICS_CBIDS];
-bool kernel_metrics_is_capture(uint32_t cbid);
-
-/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and the calls above. *call is the
- * outermost call of its thread. They keep errno. CUPTI's functions, which a measured launch calls, allocate. */
+/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and those of capture_calls.h. *call is
+ * the outermost call of its thread. They keep errno. CUPTI's functions, which a measured launch calls, allocate. */
 void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 			  const struct cupti_callback_data *call);
 void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);

@@ -147,6 +147,15 @@ void measurements_lose(uint32_t number)
 	pthread_mutex_unlock(&self.lock);
 }
 
+void measurements_give_up(uint32_t number)
+{
+	if (number == MEASUREMENTS_NONE)
+		return;
+	pthread_mutex_lock(&self.lock);
+	forget(&self.all[number]);
+	pthread_mutex_unlock(&self.lock);
+}
+
 static bool take(struct measurement *measurement, uint32_t correlation_id, uint32_t name_id,
 		 uint64_t ns)
 {

@@ -36,6 +36,9 @@ void measurements_values(uint32_t number, const uint32_t *numbers, const double 
 			 uint32_t nr_values);
 void measurements_lose(uint32_t number);
 
+/* Forgets it, because launches for its other passes do not come. It counts as not measured. */
+void measurements_give_up(uint32_t number);
+
 /* Takes a kernel's record. Costs one load while nothing is being measured. */
 void measurements_record(uint32_t correlation_id, uint32_t name_id, uint64_t ns);
 

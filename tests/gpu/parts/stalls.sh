@@ -81,7 +81,7 @@ exact() {
 	for ((number = 1; number <= ${EXACT_RUNS:-20}; number++)); do
 		exact_agree "$number" || failed=1
 	done
-	"$flamegrid" merge "$scratch"/exact.always.* "$scratch"/exact.windows.* -o "$scratch/exact.both" >/dev/null 2>&1
+	"$flamegrid" merge "$scratch"/exact.always.*/ "$scratch"/exact.windows.*/ -o "$scratch/exact.both" >/dev/null 2>&1
 	exact_check exact.both all || failed=1
 	have_torch || { echo "left out: no PyTorch"; return; }
 	for ((number = 1; number <= ${PRICE_RUNS:-3}; number++)); do

@@ -141,6 +141,10 @@ static void what_is_shared_or_lost_is_not_added(void **state)
 	measurements_lose(lost);
 	measurements_record(6, 9, 100);
 	measurements_failed(failed);
+	/* One of two passes, and no further one: its record is nobody's. */
+	measurements_give_up(begin(10));
+	measurements_give_up(MEASUREMENTS_NONE);
+	measurements_record(10, 9, 100);
 	give(late, 1, 1);
 	assert_ledger(2, 1, 1);
 	measurements_expire(1000 + MEASUREMENTS_WAIT_NS, false);
