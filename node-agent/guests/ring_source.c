@@ -367,13 +367,22 @@ bool ring_source_delays(const struct ring_source *source)
 	return source->delays;
 }
 
+/* Pauses go with launches. Where there is no room for more of them, they go before definitions, which wait for it. */
+static int read_definitions_behind_pauses(struct ring_source *source, struct batch_builder *builder)
+{
+	if (source->definitions.nr_pauses == RING_DEFINITIONS_PAUSES &&
+	    !send_pauses(&source->definitions, builder))
+		return 1;
+	return read_definitions(source);
+}
+
 static int read_on(struct ring_source *source, struct batch_builder *builder)
 {
 	int r = 0;
 
 	while (r == 0 && source->phase != PHASE_DONE) {
 		if (source->phase == PHASE_DEFINITIONS)
-			r = read_definitions(source);
+			r = read_definitions_behind_pauses(source, builder);
 		else if (source->phase == PHASE_COLLECTIVES)
 			r = read_collectives(source);
 		else if (source->phase == PHASE_LAUNCHES)

@@ -107,7 +107,7 @@ static int add_pauses(struct maker *maker, struct timeline_idle *rest)
 	const struct capture_pause *pause;
 	int error = 0;
 
-	while (!error &&
+	while (!error && rest->begin_ns < rest->end_ns &&
 	       (pause = capture_pauses_find(maker->pauses, process_id, rest->begin_ns)) != NULL &&
 	       pause->begin_ns < rest->end_ns) {
 		struct timeline_idle piece = *rest;

@@ -40,7 +40,7 @@ function rooflineOf(rows) {
 	const bottom = Math.min(top - 3, Math.floor(Math.log10(Math.min(...heights))));
 	const WIDTH = 640, HEIGHT = 320, atX = (x) => WIDTH * (Math.log10(x) - left) / (right - left);
 	const atY = (y) => HEIGHT * (top - Math.log10(y)) / (top - bottom), ridge = flops / bytes;
-	const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg"), most = Math.max(...points.map(({ ns }) => ns), 1);
+	const picture = document.getElementById("roofline").cloneNode(), most = Math.max(...points.map(({ ns }) => ns), 1);
 	const add = (name, attributes, words) => {
 		const made = document.createElementNS(picture.namespaceURI, name);
 
@@ -54,7 +54,8 @@ function rooflineOf(rows) {
 
 	picture.setAttribute("viewBox", `-60 -20 ${WIDTH + 80} ${HEIGHT + 60}`);
 	picture.setAttribute("class", "roofline");
-	picture.setAttribute("role", "img");
+	picture.removeAttribute("hidden");
+	picture.removeAttribute("id");
 	picture.setAttribute("aria-label", `${points.length} measured kernels below roofs of ${giga(bytes, "B/s")} and ${giga(flops, "FLOP/s")}`);
 	for (let power = left; power <= right; power++)
 		add("text", { x: atX(10 ** power), y: HEIGHT + 18, "text-anchor": "middle" }, String(+(10 ** power).toPrecision(1)));
