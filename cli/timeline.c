@@ -563,6 +563,9 @@ static int open_and_show(struct timeline *timeline)
 	if (whole_profile_open(&whole, timeline->path, true, &error) ||
 	    profile_load_names(whole.path, &profile, &error)) {
 		log_error("%s", error ? error : timeline->path);
+	} else if (profile->slice) {
+		log_error("%s is a part of a profile, %s: it has no timeline; ask the whole",
+			  timeline->path, profile->slice);
 	} else {
 		timeline->lacks_some = timeline_losses_say_missing(profile, whole.is_written);
 		if (timeline_lacks_find(profile, &timeline->lacks))

@@ -144,12 +144,17 @@ static int copy(const char *store_path, const char *path, struct database *part,
 	return status;
 }
 
+static uint64_t begin_of(const struct profile_slice *slice)
+{
+	return slice->request->from_ns > slice->first_ns ? slice->request->from_ns
+							 : slice->first_ns;
+}
+
 /* "0.500000 s from 1.000000 s on", and what lacks a launch or a timeline */
 static void write_words(const struct profile_slice *slice, const struct timeline_events *events,
 			const struct profile_slice_counts *counts, char text[static WORDS_SIZE])
 {
-	const uint64_t from_ns = slice->request->from_ns > slice->first_ns ? slice->request->from_ns
-									   : slice->first_ns;
+	const uint64_t from_ns = begin_of(slice);
 	uint64_t to_ns = slice->request->to_ns;
 	int at;
 
@@ -213,15 +218,27 @@ static int note_losses(struct database *database, const struct profile_slice *sl
 
 /* ---- what is in it */
 
-/* Nobody goes on with a part, so no open interval is stored. */
-static void close_timelines(const struct collection *collection)
+/* The part's GPUs and processes were watched for all of its time. */
+static bool is_of_whole(enum timeline_level level)
 {
+	return level == TIMELINE_DEVICE || level == TIMELINE_ORDINAL || level == TIMELINE_WORK;
+}
+
+/* Nobody goes on with a part, so no open interval is stored. */
+static void close_timelines(const struct profile_slice *slice, const struct collection *collection)
+{
+	const uint64_t to_ns =
+		slice->request->to_ns < slice->last_ns ? slice->request->to_ns : slice->last_ns;
+	const uint64_t from_ns = begin_of(slice);
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
 		timeline_table_entries(collection->timelines, &nr_entries);
 
-	for (uint32_t i = 0; i < nr_entries; i++)
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		if (from_ns < to_ns && is_of_whole(entries[i].key.level))
+			stream_timeline_span(entries[i].timeline, from_ns, to_ns);
 		stream_timeline_close(entries[i].timeline);
+	}
 }
 
 static int commit(struct database *database, const struct collection *collection, bool is_read_once)
@@ -262,7 +279,7 @@ static int fill(struct database *database, const struct profile_slice *slice,
 	if (!error)
 		error = note_losses(database, slice, counts);
 	if (!error) {
-		close_timelines(collection);
+		close_timelines(slice, collection);
 		error = commit(database, collection, slice->is_read_once);
 	}
 	collection_destroy(collection);
