@@ -360,6 +360,8 @@ static int explain(const struct timeline *timeline, int error, const struct time
 		log_error("%s: %s", timeline->path, choice->text);
 	else
 		log_error("%s" EVENT_FORMAT_FOLDER ": %s", timeline->path, strerror(-error));
+	if (error == -ENODATA && timeline_losses_say(&choice->counts, 0, 0))
+		return EXIT_LOSS;
 	return error == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
 }
 

@@ -61,6 +61,11 @@ for step in 1 99; do
 	show training 4 --step $step
 	contains "step $step: which there are" "$scratch/err" "step $step is not there: steps 2 to 23 have both"
 done
+cp -r "$scratch/training" "$scratch/damaged"
+printf 'no block at all' >>"$(ls "$scratch"/damaged/profile.db.timeline/* | head -n 1)"
+show damaged 3 --step 99
+contains "a step that damage may hide: said" "$scratch/err" "step 99 is not there"
+contains "a step that damage may hide: the damage" "$scratch/err" "damaged parts of the timeline's files were left out"
 show training 2 --step 0
 show training 2 --step 3 --from 1s
 show training 2 --step 3 --around-worst
@@ -124,6 +129,13 @@ check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
 contains "pauses: said of sums, too" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
+
+# ---- windows of one step: the last step of each has no end, and that is said, not that none is marked
+run every "training 23" --every-steps 5 --step-range step
+show every 4 --around-worst
+contains "windows of one step: the worst" "$scratch/err" "no step has both its begin and its end in the timeline; nor has a GPU a gap"
+show every 4 --step 5
+contains "windows of one step: a step" "$scratch/err" "no step has both its begin and its end in the timeline"
 
 # ---- collectives
 rm -rf "$scratch/t.perfetto"
