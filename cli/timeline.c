@@ -516,8 +516,8 @@ static int show_source(const struct timeline *timeline, const char *store_path,
 		return EXIT_NOTHING;
 	const struct timeline_request request = request_of(timeline, &extent);
 	if (!error)
-		error = timeline_losses_say_pauses(source, &request,
-						   extent.last_ns - extent.first_ns);
+		error = timeline_losses_say_pauses(source, &request, extent.first_ns,
+						   extent.last_ns);
 	if (error)
 		return explain(timeline, error, &(struct timeline_choice){0});
 	if (timeline->shows_steps)

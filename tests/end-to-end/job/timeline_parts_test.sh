@@ -106,7 +106,7 @@ same "no step: the gap is shown" "$(line gap)" "$gap"
 # ---- between capture windows nothing is known, and no gap there is the largest
 run pauses "windows 9" --capture-range profiler
 show pauses 0
-contains "pauses: said" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
+contains "pauses: said" "$scratch/err" " s, in 8 times between windows, of a timeline of "
 python3 - "$readers" "$scratch/t.perfetto" >"$scratch/out" 2>&1 <<'PYTHON' || not_ok "pauses: $(tail -n 1 "$scratch/out")"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -126,7 +126,9 @@ same "pauses: a slice for each, and nothing is known of them" "$(cat "$scratch/o
 share=$(python3 "$readers/read_strips.py" "$scratch/pauses/flame.html" "$scratch/json" pauses 2>&1 | sed -n 's/^not captured //p')
 check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
 "$flamegrid" timeline --kernels "$scratch/pauses" >"$scratch/kernels" 2>"$scratch/err"
-contains "pauses: said of sums, too" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
+contains "pauses: said of sums, too" "$scratch/err" " s, in 8 times between windows, of a timeline of "
+show pauses 0 --to "$(sed -n 's/.*of a timeline of \([0-9.]*\) s$/\1/p' "$scratch/err" | awk '{ print int($1 * 500000) }')us"
+check "pauses: those of a part are less" grep -qE "nothing is known: [0-9.]+ s, in ([2-7] times|1 time) between windows" "$scratch/err"
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
 
