@@ -44,6 +44,12 @@ check "from some time on" steps "$scratch/p" -f csv --from "${begin}ns"
 same "from some time on: the rest" "$(wc -l <"$scratch/steps") $(sed -n 2p "$scratch/steps" | cut -d, -f5)" "201 101"
 same "from some time on: the same rows" "$(tail -n 200 "$scratch/all" | cksum)" "$(tail -n 200 "$scratch/steps" | cksum)"
 
+# ---- a helper launches for all: its callers differ, so they are named
+RANK=3 FAKE_CUDA_DEVICES=1 "$flamegrid" run --timeline all -o "$scratch/helper" --devices "$(devices 1)" -- \
+	"$BUILD/tests/step_program" 60 40 alone >/dev/null 2>"$scratch/err"
+check "a helper launches" steps "$scratch/helper"
+contains "a helper launches: its callers are named" "$scratch/steps" "on rank 3, between launches in backward() and log_metrics()"
+
 # ---- several ranks: their sums are those of the report
 LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=4 "$flamegrid" run --timeline all -o "$scratch/ranks" \
 	--devices "$(devices 4)" -- "$BUILD/tests/fake_ranks" --ranks 4 --steps 30 --mark --late-gpu 2:400 >/dev/null 2>"$scratch/err"
