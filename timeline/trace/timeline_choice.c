@@ -132,10 +132,27 @@ static int say_no_step(const struct timeline_steps *steps, uint32_t number,
 	return -ENODATA;
 }
 
+/* "63.201 to 63.330 ms each, 88.756 ms from the first begin to the last end" */
+static void say_step(uint32_t number, uint64_t least_ns, uint64_t most_ns,
+		     struct timeline_choice *choice)
+{
+	const double all = ms(choice->from_ns, choice->to_ns);
+
+	if (choice->nr_steps == 1)
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " of 1 process: %.3f ms", number, all);
+	else
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " of %" PRIu32 " processes: %.3f to %.3f ms each, %.3f ms "
+			 "from the first begin to the last end",
+			 number, choice->nr_steps, ms(0, least_ns), ms(0, most_ns), all);
+}
+
 int timeline_choice_step(struct timeline_source *source, const struct timeline_request *request,
 			 uint32_t number, struct timeline_choice *choice)
 {
 	struct looker looker;
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
 
 	*choice = (struct timeline_choice){.is_step = true, .from_ns = UINT64_MAX};
 	int error = look(source, request, false, &looker, &choice->counts);
@@ -144,19 +161,19 @@ int timeline_choice_step(struct timeline_source *source, const struct timeline_r
 					    &choice->nr_steps);
 	for (uint32_t i = 0; i < choice->nr_steps; i++) {
 		const struct timeline_step *step = &choice->steps[i];
+		const uint64_t long_ns = step->end_ns - step->begin_ns;
 
 		if (step->begin_ns < choice->from_ns)
 			choice->from_ns = step->begin_ns;
 		if (step->end_ns > choice->to_ns)
 			choice->to_ns = step->end_ns;
+		least_ns = long_ns < least_ns ? long_ns : least_ns;
+		most_ns = long_ns > most_ns ? long_ns : most_ns;
 	}
 	if (!error && !choice->nr_steps)
 		error = say_no_step(&looker.steps, number, choice);
 	else if (!error)
-		snprintf(choice->text, sizeof(choice->text),
-			 "step %" PRIu32 " of %" PRIu32 " process%s: %.3f ms", number,
-			 choice->nr_steps, choice->nr_steps == 1 ? "" : "es",
-			 ms(choice->from_ns, choice->to_ns));
+		say_step(number, least_ns, most_ns, choice);
 	fini(&looker);
 	return error;
 }

@@ -31,6 +31,10 @@ check "JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0
 	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/steps"
 contains "json: why step 200 was slow" "$scratch/steps" '"part":"idle_host","part_more_ns":'
 contains "json: where" "$scratch/steps" '"launched_before":"save_state","launched_after":"save_state"'
+check "json: an outlier has its step's time" python3 -c 'import json, sys
+report = json.load(open(sys.argv[1]))
+times = {step["step"]: (step["begin_ns"], step["step_ns"]) for step in report["steps"]}
+assert report["outliers"] and all((found["begin_ns"], found["step_ns"]) == times[found["step"]] for found in report["outliers"])' "$scratch/steps"
 check "json: parts sum to steps" python3 -c 'import json, sys
 report = json.load(open(sys.argv[1]))
 parts = [name for name in report["steps"][0] if name.endswith("_ns") and name not in ("begin_ns", "step_ns", "launched_earlier_ns", "longest_gap_ns")]
