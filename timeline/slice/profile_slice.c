@@ -20,10 +20,11 @@
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
 #include "base/thread_crew.h"
+#include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/events_crew.h"
 
 #define NEW_SUFFIX   ".new"
-#define WORDS_SIZE   256u
+#define WORDS_SIZE   384u
 #define REACH_FACTOR 8u
 
 #define COLUMNS_MAX 32u
@@ -172,6 +173,11 @@ static void write_words(const struct profile_slice *slice, const struct timeline
 			       counts->read.log.dropped_events
 				       ? ", as --timeline and --max-size asked"
 				       : "");
+	if (counts->uncaptured_ns)
+		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
+			       "; between capture windows nothing is known: %.6f s of all "
+			       "processes look idle",
+			       (double)counts->uncaptured_ns * 1e-9);
 	if (counts->nr_silent)
 		snprintf(text + at, WORDS_SIZE - (size_t)at, "; %" PRIu32 " process%s no timeline",
 			 counts->nr_silent, counts->nr_silent == 1 ? " has" : "es have");
@@ -347,6 +353,26 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 	}
 }
 
+/* 0, or an error of timeline_source_read(). */
+static int add_pauses(const struct profile_slice *slice, uint64_t *uncaptured_ns)
+{
+	const struct timeline_request *request = slice->request;
+	struct capture_pauses pauses;
+	const int error = capture_pauses_read(&pauses, slice->source, request);
+
+	for (uint32_t i = 0; i < pauses.nr_pauses; i++) {
+		const struct capture_pause *pause = &pauses.pauses[i];
+		const uint64_t begin_ns =
+			pause->begin_ns > request->from_ns ? pause->begin_ns : request->from_ns;
+		const uint64_t end_ns =
+			pause->end_ns < request->to_ns ? pause->end_ns : request->to_ns;
+
+		*uncaptured_ns += begin_ns < end_ns ? end_ns - begin_ns : 0;
+	}
+	capture_pauses_fini(&pauses);
+	return error;
+}
+
 /* Writes the part at path, and then names it output_path. */
 static int write_part(const struct profile_slice *slice, const char *path, const char *output_path,
 		      const struct timeline_events *events, struct profile_slice_counts *counts,
@@ -417,7 +443,9 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 		return -ENAMETOOLONG;
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
-	int status = read_events(slice, &events);
+	int status = add_pauses(slice, &counts->uncaptured_ns);
+	if (!status)
+		status = read_events(slice, &events);
 	if (!status) {
 		struct writing writing = {slice, path, output_path, &events, counts, error, 0, 0};
 
