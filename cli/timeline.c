@@ -360,6 +360,8 @@ static int explain(const struct timeline *timeline, int error, const struct time
 		log_error("%s: %s", timeline->path, choice->text);
 	else
 		log_error("%s" EVENT_FORMAT_FOLDER ": %s", timeline->path, strerror(-error));
+	if (error == -ENODATA && timeline_losses_say(&choice->counts, 0, 0))
+		return EXIT_LOSS;
 	return error == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
 }
 
@@ -514,8 +516,8 @@ static int show_source(const struct timeline *timeline, const char *store_path,
 		return EXIT_NOTHING;
 	const struct timeline_request request = request_of(timeline, &extent);
 	if (!error)
-		error = timeline_losses_say_pauses(source, &request,
-						   extent.last_ns - extent.first_ns);
+		error = timeline_losses_say_pauses(source, &request, extent.first_ns,
+						   extent.last_ns);
 	if (error)
 		return explain(timeline, error, &(struct timeline_choice){0});
 	if (timeline->shows_steps)
@@ -563,6 +565,9 @@ static int open_and_show(struct timeline *timeline)
 	if (whole_profile_open(&whole, timeline->path, true, &error) ||
 	    profile_load_names(whole.path, &profile, &error)) {
 		log_error("%s", error ? error : timeline->path);
+	} else if (profile->slice) {
+		log_error("%s is a part of a profile, %s: it has no timeline; ask the whole",
+			  timeline->path, profile->slice);
 	} else {
 		timeline->lacks_some = timeline_losses_say_missing(profile, whole.is_written);
 		if (timeline_lacks_find(profile, &timeline->lacks))

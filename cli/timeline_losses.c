@@ -88,20 +88,52 @@ void timeline_losses_say_workless(uint64_t nr_workless)
 			   nr_workless, nr_workless == 1 ? " has" : "es have");
 }
 
-int timeline_losses_say_pauses(struct timeline_source *source,
-			       const struct timeline_request *request, uint64_t length_ns)
-{
-	struct capture_pauses pauses;
-	uint64_t sum_ns = 0;
-	const int error = capture_pauses_read(&pauses, source, request);
+/* What lies within the time. Pauses are in order of their processes. */
+struct pause_sums {
+	uint64_t ns;
+	uint32_t nr_pauses, nr_processes;
+};
 
-	for (uint32_t i = 0; i < pauses.nr_pauses; i++)
-		sum_ns += pauses.pauses[i].end_ns - pauses.pauses[i].begin_ns;
-	if (!error && pauses.nr_pauses)
-		log_notice(
-			"outside of capture windows nothing is known: %.3f s of all processes, in "
-			"%" PRIu32 " times between windows, of a timeline of %.3f s",
-			(double)sum_ns * 1e-9, pauses.nr_pauses, (double)length_ns * 1e-9);
+static struct pause_sums add_pauses(const struct capture_pauses *pauses, uint64_t from_ns,
+				    uint64_t to_ns)
+{
+	struct pause_sums sums = {0};
+	uint32_t process_id = 0;
+
+	for (uint32_t i = 0; i < pauses->nr_pauses; i++) {
+		const struct capture_pause *pause = &pauses->pauses[i];
+		const uint64_t begin_ns = pause->begin_ns > from_ns ? pause->begin_ns : from_ns;
+		const uint64_t end_ns = pause->end_ns < to_ns ? pause->end_ns : to_ns;
+
+		if (begin_ns >= end_ns)
+			continue;
+		sums.ns += end_ns - begin_ns;
+		sums.nr_pauses++;
+		sums.nr_processes += pause->process_id != process_id;
+		process_id = pause->process_id;
+	}
+	return sums;
+}
+
+int timeline_losses_say_pauses(struct timeline_source *source,
+			       const struct timeline_request *request, uint64_t first_ns,
+			       uint64_t last_ns)
+{
+	const uint64_t from_ns = request->from_ns > first_ns ? request->from_ns : first_ns;
+	const uint64_t to_ns = request->to_ns < last_ns ? request->to_ns : last_ns;
+	struct capture_pauses pauses;
+	char processes[64] = "";
+	const int error = capture_pauses_read(&pauses, source, request);
+	const struct pause_sums sums = add_pauses(&pauses, from_ns, to_ns);
+
+	if (sums.nr_processes > 1)
+		snprintf(processes, sizeof(processes), ", added up over %" PRIu32 " processes",
+			 sums.nr_processes);
+	if (!error && sums.nr_pauses)
+		log_notice("outside of capture windows nothing is known: %.3f s%s, in %" PRIu32
+			   " time%s between windows, of a timeline of %.3f s",
+			   (double)sums.ns * 1e-9, processes, sums.nr_pauses,
+			   sums.nr_pauses == 1 ? "" : "s", (double)(to_ns - from_ns) * 1e-9);
 	capture_pauses_fini(&pauses);
 	return error;
 }

@@ -17,10 +17,11 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 /* Says how many launches have no GPU work. It may come later; so this is no loss. */
 void timeline_losses_say_workless(uint64_t nr_workless);
 
-/* Says how much of the timeline, which has this length, was not captured: no sum has it. 0, or an error of
- * timeline_source_read(). */
+/* Says how much of the request's time was not captured: no sum has it. first_ns, last_ns: of all events. 0, or an error
+ * of timeline_source_read(). */
 int timeline_losses_say_pauses(struct timeline_source *source,
-			       const struct timeline_request *request, uint64_t length_ns);
+			       const struct timeline_request *request, uint64_t first_ns,
+			       uint64_t last_ns);
 
 /* Names the nodes whose timelines are not beside the profile. is_written: they may still come. Returns whether there
  * are any. */

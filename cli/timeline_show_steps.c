@@ -64,6 +64,7 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 		.sums = &sums,
 		.findings = &findings,
 		.places = &places,
+		.has_ranges = show->range != NULL,
 		.first_ns = show->first_ns,
 		.lacks = show->lacks,
 	};

@@ -14,6 +14,7 @@ static const struct optional_library_symbol symbols[] = {
 	{"MHD_lookup_connection_value", offsetof(struct http_library, lookup_connection_value)},
 	{"MHD_create_response_from_buffer", offsetof(struct http_library, create_response)},
 	{"MHD_create_response_from_fd64", offsetof(struct http_library, create_file_response)},
+	{"MHD_get_connection_values", offsetof(struct http_library, get_connection_values)},
 	{"MHD_lookup_connection_value_n", offsetof(struct http_library, lookup_connection_value_n)},
 	{"MHD_add_response_header", offsetof(struct http_library, add_response_header)},
 	{"MHD_queue_response", offsetof(struct http_library, queue_response)},

@@ -15,6 +15,7 @@ struct http_library {
 	__typeof__(&MHD_lookup_connection_value) lookup_connection_value;
 	__typeof__(&MHD_create_response_from_buffer) create_response;
 	__typeof__(&MHD_create_response_from_fd64) create_file_response;
+	__typeof__(&MHD_get_connection_values) get_connection_values;
 	__typeof__(&MHD_lookup_connection_value_n) lookup_connection_value_n;
 	__typeof__(&MHD_add_response_header) add_response_header;
 	__typeof__(&MHD_queue_response) queue_response;

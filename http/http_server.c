@@ -64,6 +64,34 @@ const char *http_query_value(const struct http_query *query, const char *name)
 	return value ? strlen(value) == size ? value : NULL : "";
 }
 
+struct known_names {
+	const char *const *names;
+	bool has_other;
+};
+
+static enum MHD_Result look_at_name(void *context, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct known_names *known = context;
+	uint32_t i = 0;
+
+	(void)kind;
+	(void)value;
+	while (known->names[i] && strcmp(known->names[i], name) != 0)
+		i++;
+	known->has_other |= !known->names[i];
+	return known->has_other ? MHD_NO : MHD_YES;
+}
+
+bool http_query_has_only(const struct http_query *query, const char *const *names)
+{
+	struct known_names known = {names, false};
+
+	query->library->get_connection_values(query->connection, MHD_GET_ARGUMENT_KIND,
+					      look_at_name, &known);
+	return !known.has_other;
+}
+
 int http_answer_header(struct http_answer *answer, const char *name, const char *value)
 {
 	uint32_t i = 0;

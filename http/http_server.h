@@ -33,6 +33,9 @@ struct http_request {
 /* Returns the value of a name in the query, decoded; "name" alone is "". NULL: it is not there. Borrowed as above. */
 const char *http_query_value(const struct http_query *query, const char *name);
 
+/* Returns whether the query has no other names than these, of which NULL is the last. */
+bool http_query_has_only(const struct http_query *query, const char *const *names);
+
 #define HTTP_ANSWER_HEADERS 6u
 
 struct http_header {

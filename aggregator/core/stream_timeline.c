@@ -266,6 +266,19 @@ int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uin
 	return 0;
 }
 
+void stream_timeline_span(struct stream_timeline *timeline, uint64_t from_ns, uint64_t to_ns)
+{
+	struct timeline_sums *sums = &timeline->sums;
+
+	assert(from_ns <= to_ns);
+	if (sums->records == 0)
+		return;
+	if (from_ns < sums->first_ns)
+		sums->first_ns = from_ns;
+	if (to_ns > sums->last_ns)
+		sums->last_ns = to_ns;
+}
+
 void stream_timeline_prefetch(const struct stream_timeline *timeline)
 {
 	for (size_t at = 0; at < sizeof(*timeline); at += CACHE_LINE)

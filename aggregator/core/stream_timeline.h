@@ -46,6 +46,10 @@ void stream_timeline_destroy(struct stream_timeline *timeline);
  * in random order. 0 or -ENOMEM: unchanged. */
 int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns);
 
+/* Makes the span from first_ns to last_ns reach from from_ns to to_ns at least, because it was watched that long. So
+ * what is not busy is idle. from_ns <= to_ns, asserted. A timeline without records stays as it is. */
+void stream_timeline_span(struct stream_timeline *timeline, uint64_t from_ns, uint64_t to_ns);
+
 /* Fetch a timeline, and then the place of its next interval, into the processor's cache. Change nothing. */
 void stream_timeline_prefetch(const struct stream_timeline *timeline);
 void stream_timeline_prefetch_end(const struct stream_timeline *timeline);

@@ -257,6 +257,14 @@ static bool take_ns(const char *text, uint64_t *ns)
 	return true;
 }
 
+static int answer_no_timeline(struct http_answer *answer)
+{
+	return answer_text(
+		answer, 400, "text/plain; charset=utf-8",
+		"The profile has no timeline: `flamegrid run --timeline all` keeps one. A "
+		"part of a profile has none; ask the whole.\n");
+}
+
 /* The page of a range, which the time axis of the whole page leads to. */
 static int answer_range(struct serve_site *site, const struct served_profile *profile,
 			const struct http_query *query, struct http_answer *answer)
@@ -273,9 +281,7 @@ static int answer_range(struct serve_site *site, const struct served_profile *pr
 				   "from and to are nanoseconds from the profile's first event, "
 				   "and from is less.\n");
 	if (!profile->has_timeline)
-		return answer_text(answer, 400, "text/plain; charset=utf-8",
-				   "The profile has no timeline: `flamegrid run --timeline all` "
-				   "keeps one.\n");
+		return answer_no_timeline(answer);
 	snprintf(from, sizeof(from), "--from=%" PRIu64 "ns", from_ns);
 	snprintf(to, sizeof(to), "--to=%" PRIu64 "ns", to_ns);
 	snprintf(key, sizeof(key), "%s page %s %s", profile->id, from, to);
@@ -285,6 +291,13 @@ static int answer_range(struct serve_site *site, const struct served_profile *pr
 static int answer_flame(struct serve_site *site, const struct served_profile *profile,
 			const struct http_query *query, struct http_answer *answer)
 {
+	static const char *const names[] = {"from", "to", "within", "token", NULL};
+
+	/* A page of another time than the one that was asked for would mislead. */
+	if (!http_query_has_only(query, names))
+		return answer_text(answer, 400, "text/plain; charset=utf-8",
+				   "A page takes from and to; step, around-worst and ranks are of "
+				   "/timeline.\n");
 	if (http_query_value(query, "from") || http_query_value(query, "to"))
 		return answer_range(site, profile, query, answer);
 	struct wanted_flame flame;
@@ -326,11 +339,18 @@ static int answer_timeline(struct serve_site *site, const struct served_profile 
 			   const struct http_query *query, struct http_answer *answer)
 {
 	static const char *const names[QUERY_VALUES] = {"from", "to", "step", "ranks"};
+	static const char *const all[] = {"from",         "to",    "step", "ranks",
+					  "around-worst", "token", NULL};
 	char key[PAGE_CACHE_KEY], values[QUERY_VALUES][VALUE_MAX + 16];
 	const char *argv[PAGE_CACHE_ARGUMENTS] = {"timeline"};
 	uint32_t count = 1;
 	int size = snprintf(key, sizeof(key), "%s timeline", profile->id);
 
+	if (!http_query_has_only(query, all))
+		return answer_text(answer, 400, "text/plain; charset=utf-8",
+				   "A timeline takes from, to, step, around-worst and ranks.\n");
+	if (!profile->has_timeline)
+		return answer_no_timeline(answer);
 	if (http_query_value(query, "around-worst"))
 		argv[count++] = "--around-worst";
 	for (uint32_t i = 0; i < QUERY_VALUES; i++) {

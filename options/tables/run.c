@@ -40,9 +40,8 @@ static const struct option_row rows[] = {
 	{"sample-gpu", 0, "RATE/s", 0,
 	 "Sample kernels in exact windows, so many times a second and GPU, each in its launch's "
 	 "stack: 100/s."},
-	{"timeline", 0, "TIME|all", 0,
-	 "Keep each launch and piece of GPU work of the last TIME, or all, for flamegrid "
-	 "timeline."},
+	{"timeline", 0, "TIME|all", OPTION_DAILY,
+	 "For flamegrid timeline: keep all, or the last TIME."},
 	{"nvtx-digits", 0, "auto|keep|mask", OPTION_EXPERIMENTAL,
 	 "Choose what becomes of numbers in the names of ranges."},
 	ROW_GRAPHS,
@@ -76,7 +75,7 @@ static const struct option_row rows[] = {
 	ROW_DEVICES,
 
 	OPTION_GROUP("How the command runs"),
-	{"strict", 0, NULL, OPTION_DAILY | OPTION_NOT_IN_STEP,
+	{"strict", 0, NULL, 0 | OPTION_NOT_IN_STEP,
 	 "Do not run COMMAND if profiling cannot start."},
 	{"no-config", 0, NULL, OPTION_LINE_ONLY,
 	 "Ignore /etc/flamegrid.conf and $FLAMEGRID_CONFIG."},
@@ -95,7 +94,7 @@ const struct option_table option_table_run = {
 	.usage = "[OPTION...] [--] COMMAND [ARGUMENT...]",
 	.summary = "Run COMMAND and write a profile of its GPU work.",
 	.closing =
-		"Exit status: COMMAND's; 125: flamegrid failed; 126: not started; 127: not found.",
+		"Exit status: COMMAND's; 125: flamegrid failed; 126, 127: not started.",
 	.example = "flamegrid run -o prof -- python3 train.py",
 	.rows = rows,
 	.usage_status = 125,

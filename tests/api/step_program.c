@@ -1,13 +1,16 @@
 /* Marks its steps, one of which is slow because the host saves its state meanwhile, without any launch.
  *
- *   step_program STEPS SLOW
+ *   step_program STEPS SLOW [alone]
  *
+ * alone: it logs instead, between two launches of different functions by way of one helper.
  * Functions have the names that stacks show. */
 #include <cuda_runtime_api.h>
 #include <flamegrid.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "fake_cuda.h"
@@ -36,7 +39,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void launch(struct fake_cuda_kernel *kernel, cudaStream_t stream)
+NOINLINE static void launch(struct fake_cuda_kernel *kernel, cudaStream_t stream)
 {
 	expect(cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream));
 }
@@ -63,9 +66,18 @@ NOINLINE static void save_state(void)
 	expect(cudaMemcpy(device, host, BYTES, cudaMemcpyHostToDevice));
 }
 
+NOINLINE static void log_metrics(void)
+{
+	expect(cudaDeviceSynchronize());
+	for (uint64_t end_ns = now_ns() + SAVE_NS; now_ns() < end_ns;)
+		;
+	launch(step_norm, streams[1]);
+}
+
 int main(int argc, char **argv)
 {
-	const long nr_steps = argc == 3 ? atol(argv[1]) : 0, slow = argc == 3 ? atol(argv[2]) : 0;
+	const long nr_steps = argc >= 3 ? atol(argv[1]) : 0, slow = argc >= 3 ? atol(argv[2]) : 0;
+	const bool is_alone = argc == 4 && strcmp(argv[3], "alone") == 0;
 
 	if (nr_steps < 1)
 		return 2;
@@ -77,7 +89,9 @@ int main(int argc, char **argv)
 		flamegrid_step();
 		forward();
 		backward();
-		if (i == slow)
+		if (i == slow && is_alone)
+			log_metrics();
+		else if (i == slow)
 			save_state();
 		expect(cudaDeviceSynchronize());
 	}

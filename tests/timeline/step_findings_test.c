@@ -1,6 +1,8 @@
 #include "tests/support/cmocka_test.h"
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "aggregator/profile/collection.h"
@@ -135,7 +137,16 @@ static void work_of_earlier_launches_is_told_of_an_outlier(void **state)
 					.sums = &f->sums,
 					.findings = &f->found,
 					.places = &places};
-	char line[STEP_WORDS_SIZE];
+	struct steps_view ranges = view;
+	char line[STEP_WORDS_SIZE], options[128];
+	const struct step_row *slowest = &rows[f->found.outliers[0].row];
+
+	ranges.has_ranges = true;
+	ranges.first_ns = slowest->begin_ns - 7;
+	snprintf(options, sizeof(options), "; --from 7ns --to %" PRIu64 "ns shows it",
+		 slowest->end_ns - slowest->begin_ns + 7);
+	assert_non_null(strstr(step_words_outlier(&ranges, 0, line, sizeof(line)), options));
+	assert_null(strstr(step_words_outlier(&view, 0, line, sizeof(line)), "--from"));
 	assert_non_null(
 		strstr(step_words_outlier(&view, 0, line, sizeof(line)),
 		       " compute on process 1, 2.000 ms of it launched before the step began"));

@@ -20,10 +20,11 @@
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
 #include "base/thread_crew.h"
+#include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/events_crew.h"
 
 #define NEW_SUFFIX   ".new"
-#define WORDS_SIZE   256u
+#define WORDS_SIZE   384u
 #define REACH_FACTOR 8u
 
 #define COLUMNS_MAX 32u
@@ -144,12 +145,17 @@ static int copy(const char *store_path, const char *path, struct database *part,
 	return status;
 }
 
+static uint64_t begin_of(const struct profile_slice *slice)
+{
+	return slice->request->from_ns > slice->first_ns ? slice->request->from_ns
+							 : slice->first_ns;
+}
+
 /* "0.500000 s from 1.000000 s on", and what lacks a launch or a timeline */
 static void write_words(const struct profile_slice *slice, const struct timeline_events *events,
 			const struct profile_slice_counts *counts, char text[static WORDS_SIZE])
 {
-	const uint64_t from_ns = slice->request->from_ns > slice->first_ns ? slice->request->from_ns
-									   : slice->first_ns;
+	const uint64_t from_ns = begin_of(slice);
 	uint64_t to_ns = slice->request->to_ns;
 	int at;
 
@@ -167,6 +173,11 @@ static void write_words(const struct profile_slice *slice, const struct timeline
 			       counts->read.log.dropped_events
 				       ? ", as --timeline and --max-size asked"
 				       : "");
+	if (counts->uncaptured_ns)
+		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
+			       "; between capture windows nothing is known: %.6f s of all "
+			       "processes look idle",
+			       (double)counts->uncaptured_ns * 1e-9);
 	if (counts->nr_silent)
 		snprintf(text + at, WORDS_SIZE - (size_t)at, "; %" PRIu32 " process%s no timeline",
 			 counts->nr_silent, counts->nr_silent == 1 ? " has" : "es have");
@@ -213,15 +224,27 @@ static int note_losses(struct database *database, const struct profile_slice *sl
 
 /* ---- what is in it */
 
-/* Nobody goes on with a part, so no open interval is stored. */
-static void close_timelines(const struct collection *collection)
+/* The part's GPUs and processes were watched for all of its time. */
+static bool is_of_whole(enum timeline_level level)
 {
+	return level == TIMELINE_DEVICE || level == TIMELINE_ORDINAL || level == TIMELINE_WORK;
+}
+
+/* Nobody goes on with a part, so no open interval is stored. */
+static void close_timelines(const struct profile_slice *slice, const struct collection *collection)
+{
+	const uint64_t to_ns =
+		slice->request->to_ns < slice->last_ns ? slice->request->to_ns : slice->last_ns;
+	const uint64_t from_ns = begin_of(slice);
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
 		timeline_table_entries(collection->timelines, &nr_entries);
 
-	for (uint32_t i = 0; i < nr_entries; i++)
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		if (from_ns < to_ns && is_of_whole(entries[i].key.level))
+			stream_timeline_span(entries[i].timeline, from_ns, to_ns);
 		stream_timeline_close(entries[i].timeline);
+	}
 }
 
 static int commit(struct database *database, const struct collection *collection, bool is_read_once)
@@ -262,7 +285,7 @@ static int fill(struct database *database, const struct profile_slice *slice,
 	if (!error)
 		error = note_losses(database, slice, counts);
 	if (!error) {
-		close_timelines(collection);
+		close_timelines(slice, collection);
 		error = commit(database, collection, slice->is_read_once);
 	}
 	collection_destroy(collection);
@@ -328,6 +351,26 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 			return lacks;
 		timeline_events_fini(events);
 	}
+}
+
+/* 0, or an error of timeline_source_read(). */
+static int add_pauses(const struct profile_slice *slice, uint64_t *uncaptured_ns)
+{
+	const struct timeline_request *request = slice->request;
+	struct capture_pauses pauses;
+	const int error = capture_pauses_read(&pauses, slice->source, request);
+
+	for (uint32_t i = 0; i < pauses.nr_pauses; i++) {
+		const struct capture_pause *pause = &pauses.pauses[i];
+		const uint64_t begin_ns =
+			pause->begin_ns > request->from_ns ? pause->begin_ns : request->from_ns;
+		const uint64_t end_ns =
+			pause->end_ns < request->to_ns ? pause->end_ns : request->to_ns;
+
+		*uncaptured_ns += begin_ns < end_ns ? end_ns - begin_ns : 0;
+	}
+	capture_pauses_fini(&pauses);
+	return error;
 }
 
 /* Writes the part at path, and then names it output_path. */
@@ -400,7 +443,9 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 		return -ENAMETOOLONG;
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
-	int status = read_events(slice, &events);
+	int status = add_pauses(slice, &counts->uncaptured_ns);
+	if (!status)
+		status = read_events(slice, &events);
 	if (!status) {
 		struct writing writing = {slice, path, output_path, &events, counts, error, 0, 0};
 

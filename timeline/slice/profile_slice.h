@@ -36,6 +36,8 @@ struct profile_slice_counts {
 	uint64_t nr_work;       /* pieces of GPU work, and waits, in the part */
 	uint64_t nr_launchless; /* those of them whose launch was not kept: they have no stack */
 	uint32_t nr_silent;     /* processes of which no event is there, though none was dropped */
+	uint64_t
+		uncaptured_ns; /* between capture windows, in the time, of all processes together */
 	struct timeline_counts read;
 };
 

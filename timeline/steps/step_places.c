@@ -38,40 +38,71 @@ static const char *name_of(const struct finder *finder, uint32_t node)
 	return report_names_get(finder->names, report_paths_node(finder->paths, node)->name);
 }
 
-/* Returns the program's own frame on the path of a node (host_lines.h). REPORT_NODE_ROOT: there is none. */
-static uint32_t own_node(const struct finder *finder, uint32_t node)
+/* The program's own frame on the path of a node; its node is REPORT_NODE_ROOT if there is none. */
+static struct host_frame own_frame(const struct finder *finder, uint32_t node)
 {
 	struct host_frame frame = {.node = REPORT_NODE_ROOT};
 
 	while (node != REPORT_NODE_ROOT && host_lines_take(&frame, node, name_of(finder, node)))
 		node = report_paths_node(finder->paths, node)->parent;
-	return frame.node;
+	return frame;
+}
+
+static uint32_t own_node(const struct finder *finder, uint32_t node)
+{
+	return own_frame(finder, node).node;
+}
+
+/* The next own frame outward, of the same kind: one with a line behind one with a line. Zeroed: there is none. */
+static struct host_frame caller_of(const struct finder *finder, const struct host_frame *frame)
+{
+	const struct host_frame caller =
+		own_frame(finder, report_paths_node(finder->paths, frame->node)->parent);
+
+	return caller.has_line == frame->has_line ? caller : (struct host_frame){0};
 }
 
 /* 0: there is none. */
-static uint32_t innermost(const struct finder *finder, uint32_t node)
+static uint32_t text_of(const struct finder *finder, const struct host_frame *frame)
 {
-	node = own_node(finder, node);
-	return node == REPORT_NODE_ROOT ? 0 : report_paths_node(finder->paths, node)->name;
+	return frame->is_found ? report_paths_node(finder->paths, frame->node)->name : 0;
 }
 
-static int find_function(struct finder *finder, const struct step_row *row, uint32_t stack_id,
-			 uint32_t *text)
+/* Names the innermost frames in which the two launches differ: what both have within is a helper that launches. Where
+ * all frames are the same, the innermost stays. */
+static void name_launches(const struct finder *finder, uint32_t before_node, uint32_t after_node,
+			  struct step_place *place)
+{
+	struct host_frame before = own_frame(finder, before_node);
+	struct host_frame after = own_frame(finder, after_node);
+
+	place->before = text_of(finder, &before);
+	place->after = text_of(finder, &after);
+	while (before.is_found && after.is_found &&
+	       text_of(finder, &before) == text_of(finder, &after)) {
+		before = caller_of(finder, &before);
+		after = caller_of(finder, &after);
+	}
+	if (before.is_found && after.is_found) {
+		place->before = text_of(finder, &before);
+		place->after = text_of(finder, &after);
+	}
+}
+
+/* REPORT_NODE_ROOT: the stack is not known. */
+static int find_launch(struct finder *finder, const struct step_row *row, uint32_t stack_id,
+		       uint32_t *node)
 {
 	const struct fold_key key = {.process_id = row->process_id,
 				     .tid = row->gap.tid,
 				     .stack_id = stack_id,
 				     .kind = RECORD_GPU_KERNEL,
 				     .matched = 1};
-	uint32_t node;
 
-	*text = 0;
-	if (!stack_id || stack_id > finder->nr_stacks)
-		return 0;
-	int error = report_paths_find(finder->paths, &key, &node);
-	if (!error)
-		*text = innermost(finder, node);
-	return error;
+	*node = REPORT_NODE_ROOT;
+	return stack_id && stack_id <= finder->nr_stacks
+		       ? report_paths_find(finder->paths, &key, node)
+		       : 0;
 }
 
 /* ---- samples */
@@ -206,12 +237,15 @@ static int find(struct finder *finder, struct step_places *places, const struct 
 	for (uint32_t i = 0; i < findings->nr_outliers && !error; i++) {
 		const struct step_row *row = &rows->rows[findings->outliers[i].row];
 		struct step_place *place = &places->places[i];
+		uint32_t before, after;
 
 		if (findings->outliers[i].part != STEP_IDLE_HOST || !row->gap.tid)
 			continue;
-		error = find_function(finder, row, row->gap.before, &place->before);
+		error = find_launch(finder, row, row->gap.before, &before);
 		if (!error)
-			error = find_function(finder, row, row->gap.after, &place->after);
+			error = find_launch(finder, row, row->gap.after, &after);
+		if (!error)
+			name_launches(finder, before, after, place);
 		if (finder->nr_gaps < STEP_PLACES_MAX)
 			finder->gaps[finder->nr_gaps++] = (struct gap){.row = row, .place = place};
 	}

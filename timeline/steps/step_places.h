@@ -11,7 +11,8 @@
 #define STEP_PLACES_MAX 64u /* of the slowest steps: samples are looked for in these alone */
 
 struct step_place {
-	/* Texts of the program's own frames (host_lines.h); 0: not known, or the step has no gap */
+	/* Texts of the program's own frames (host_lines.h), the innermost that differ; the same: none does. 0: not
+	 * known, or the step has no gap */
 	uint32_t before, after;
 	uint32_t
 		within; /* that of the innermost frame with half of the gap or more; 0: not known */

@@ -50,6 +50,14 @@ static void append_place(const struct steps_view *view, const struct step_place 
 	}
 }
 
+/* The options that show it. */
+static void append_time(const struct steps_view *view, const struct step_row *row, char *line,
+			size_t size)
+{
+	text_line_append(line, size, "; --from %" PRIu64 "ns --to %" PRIu64 "ns shows it",
+			 row->begin_ns - view->first_ns, row->end_ns - view->first_ns);
+}
+
 const char *step_words_outlier(const struct steps_view *view, uint32_t outlier, char *line,
 			       size_t size)
 {
@@ -72,6 +80,8 @@ const char *step_words_outlier(const struct steps_view *view, uint32_t outlier, 
 	if (found->nr_ranks > 1)
 		text_line_append(line, size, "; it stands out on %" PRIu32 " ranks",
 				 found->nr_ranks);
+	if (view->has_ranges)
+		append_time(view, &view->rows->rows[found->row], line, size);
 	return line;
 }
 

@@ -17,6 +17,7 @@ struct steps_view {
 	const struct step_sums *sums;
 	const struct step_findings *findings;
 	const struct step_places *places;
+	bool has_ranges;   /* the steps are ranges: nothing but their times finds them */
 	uint64_t first_ns; /* of the timeline: times count from here */
 	const char *lacks; /* what the profile lacks, as a sentence; NULL: nothing */
 };

@@ -271,6 +271,8 @@ static void write_json_outlier(struct row_text *out, const void *of)
 
 	write_process(out, view, row->process_id);
 	row_text_count(out, "step", row->number);
+	row_text_count(out, "begin_ns", row->begin_ns - view->first_ns);
+	row_text_count(out, "step_ns", row->end_ns - row->begin_ns);
 	row_text_count(out, "ranks", outlier->nr_ranks);
 	row_text_count(out, "more_ns", outlier->more_ns);
 	row_text_string(out, "part", step_rows_name(outlier->part));

@@ -41,11 +41,10 @@ static int take_work(void *context, const struct timeline_work *work)
 
 /* Call fini() in any case. */
 static int look(struct timeline_source *source, const struct timeline_request *request,
-		bool wants_gaps, struct looker *looker)
+		bool wants_gaps, struct looker *looker, struct timeline_counts *counts)
 {
 	const struct timeline_sink sink = {take_launch, take_work, looker};
 	struct timeline_request all = *request;
-	struct timeline_counts counts;
 
 	*looker = (struct looker){0};
 	if (wants_gaps && !(looker->gaps = timeline_gaps_create(timeline_source_profile(source))))
@@ -55,7 +54,7 @@ static int look(struct timeline_source *source, const struct timeline_request *r
 	all.marks_alone = !wants_gaps;
 	int error = capture_pauses_read(&looker->pauses, source, request);
 	if (!error)
-		error = timeline_source_read(source, &all, &sink, &counts);
+		error = timeline_source_read(source, &all, &sink, counts);
 	return error ? error : timeline_steps_finish(&looker->steps, &looker->pauses);
 }
 
@@ -98,19 +97,33 @@ static double ms(uint64_t from_ns, uint64_t to_ns)
 	return (double)(to_ns - from_ns) / 1e6;
 }
 
+/* Why there is no whole step. */
+static const char *no_steps(const struct timeline_steps *steps)
+{
+	return steps->nr_open ? "no step has both its begin and its end in the timeline"
+			      : TIMELINE_CHOICE_NO_STEPS;
+}
+
 static int say_no_step(const struct timeline_steps *steps, uint32_t number,
 		       struct timeline_choice *choice)
 {
-	uint32_t first = UINT32_MAX, last = 0;
+	uint32_t first = UINT32_MAX, last = 0, before = 0, behind = UINT32_MAX;
 
 	for (uint32_t i = 0; i < steps->nr_steps; i++) {
-		first = steps->steps[i].number < first ? steps->steps[i].number : first;
-		last = steps->steps[i].number > last ? steps->steps[i].number : last;
+		const uint32_t other = steps->steps[i].number;
+
+		first = other < first ? other : first;
+		last = other > last ? other : last;
+		before = other < number && other > before ? other : before;
+		behind = other > number && other < behind ? other : behind;
 	}
 	if (!steps->nr_steps)
-		snprintf(choice->text, sizeof(choice->text), "%s",
-			 steps->nr_open ? "no step has both its begin and its end in the timeline"
-					: TIMELINE_CHOICE_NO_STEPS);
+		snprintf(choice->text, sizeof(choice->text), "%s", no_steps(steps));
+	else if (number > first && number < last)
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " is not there: steps %" PRIu32 " and %" PRIu32
+			 " are the nearest with both their begin and their end in the timeline",
+			 number, before, behind);
 	else
 		snprintf(choice->text, sizeof(choice->text),
 			 "step %" PRIu32 " is not there: steps %" PRIu32 " to %" PRIu32
@@ -119,31 +132,48 @@ static int say_no_step(const struct timeline_steps *steps, uint32_t number,
 	return -ENODATA;
 }
 
+/* "63.201 to 63.330 ms each, 88.756 ms from the first begin to the last end" */
+static void say_step(uint32_t number, uint64_t least_ns, uint64_t most_ns,
+		     struct timeline_choice *choice)
+{
+	const double all = ms(choice->from_ns, choice->to_ns);
+
+	if (choice->nr_steps == 1)
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " of 1 process: %.3f ms", number, all);
+	else
+		snprintf(choice->text, sizeof(choice->text),
+			 "step %" PRIu32 " of %" PRIu32 " processes: %.3f to %.3f ms each, %.3f ms "
+			 "from the first begin to the last end",
+			 number, choice->nr_steps, ms(0, least_ns), ms(0, most_ns), all);
+}
+
 int timeline_choice_step(struct timeline_source *source, const struct timeline_request *request,
 			 uint32_t number, struct timeline_choice *choice)
 {
 	struct looker looker;
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
 
 	*choice = (struct timeline_choice){.is_step = true, .from_ns = UINT64_MAX};
-	int error = look(source, request, false, &looker);
+	int error = look(source, request, false, &looker, &choice->counts);
 	if (!error)
 		error = timeline_steps_find(&looker.steps, number, &choice->steps,
 					    &choice->nr_steps);
 	for (uint32_t i = 0; i < choice->nr_steps; i++) {
 		const struct timeline_step *step = &choice->steps[i];
+		const uint64_t long_ns = step->end_ns - step->begin_ns;
 
 		if (step->begin_ns < choice->from_ns)
 			choice->from_ns = step->begin_ns;
 		if (step->end_ns > choice->to_ns)
 			choice->to_ns = step->end_ns;
+		least_ns = long_ns < least_ns ? long_ns : least_ns;
+		most_ns = long_ns > most_ns ? long_ns : most_ns;
 	}
 	if (!error && !choice->nr_steps)
 		error = say_no_step(&looker.steps, number, choice);
 	else if (!error)
-		snprintf(choice->text, sizeof(choice->text),
-			 "step %" PRIu32 " of %" PRIu32 " process%s: %.3f ms", number,
-			 choice->nr_steps, choice->nr_steps == 1 ? "" : "es",
-			 ms(choice->from_ns, choice->to_ns));
+		say_step(number, least_ns, most_ns, choice);
 	fini(&looker);
 	return error;
 }
@@ -179,6 +209,8 @@ static int choose_other(struct timeline_source *source, struct looker *looker,
 			struct timeline_choice *choice)
 {
 	const struct timeline_work *wait = &looker->wait;
+	const char *none = looker->steps.nr_open ? "no step has both its begin and its end"
+						 : "no step is marked";
 	struct timeline_gap gap;
 	char name[NAME_SIZE], gpu[NAME_SIZE], other[128] = "";
 	const bool has_gap = timeline_gaps_largest(looker->gaps, &looker->pauses, &gap);
@@ -191,15 +223,15 @@ static int choose_other(struct timeline_source *source, struct looker *looker,
 			snprintf(other, sizeof(other), "; the longest wait of a host takes %.3f ms",
 				 ms(wait->start_ns, wait->end_ns));
 		snprintf(choice->text, sizeof(choice->text),
-			 "no step is marked, so this is the largest gap of a GPU: %.3f ms without "
-			 "work before %s went on with %s%s",
-			 ms(gap.start_ns, gap.end_ns), name, gpu, other);
+			 "%s, so this is the largest gap of a GPU: %.3f ms without work before %s "
+			 "went on with %s%s",
+			 none, ms(gap.start_ns, gap.end_ns), name, gpu, other);
 		choose_around(gap.start_ns, gap.end_ns, choice);
 		return 0;
 	}
 	if (!wait->kind) {
 		snprintf(choice->text, sizeof(choice->text), "%s; nor has a GPU a gap",
-			 TIMELINE_CHOICE_NO_STEPS);
+			 no_steps(&looker->steps));
 		return -ENODATA;
 	}
 	name_process(source, wait->process_id, name);
@@ -207,8 +239,7 @@ static int choose_other(struct timeline_source *source, struct looker *looker,
 		snprintf(other, sizeof(other), "; the largest gap of a GPU is %.3f ms",
 			 ms(gap.start_ns, gap.end_ns));
 	snprintf(choice->text, sizeof(choice->text),
-		 "no step is marked, so this is the longest wait of a host for its GPU: %.3f ms of "
-		 "%s%s",
+		 "%s, so this is the longest wait of a host for its GPU: %.3f ms of %s%s", none,
 		 ms(wait->start_ns, wait->end_ns), name, other);
 	choose_around(wait->start_ns, wait->end_ns, choice);
 	return 0;
@@ -222,7 +253,7 @@ int timeline_choice_worst(struct timeline_source *source, const struct timeline_
 	uint32_t nr;
 
 	*choice = (struct timeline_choice){0};
-	int error = look(source, request, true, &looker);
+	int error = look(source, request, true, &looker, &choice->counts);
 	const struct timeline_step *slowest = NULL;
 
 	if (!error)

@@ -19,6 +19,7 @@ struct timeline_choice {
 		*steps;    /* owns; of a step, the same step of each process that has it */
 	uint32_t nr_steps; /* of timeline_steps_find() */
 	char text[TIMELINE_CHOICE_TEXT]; /* which, and why */
+	struct timeline_counts counts;   /* of what was looked through: damage may hide a step */
 };
 
 /* Both take ranks from *request, and ignore its times. 0; -ENODATA: there is none, and text says why; errors of

@@ -146,6 +146,25 @@ static void a_closed_timeline_keeps_its_sums(void **state)
 	assert_int_equal(stream_timeline_busy_ns(timeline), 30);
 }
 
+static void a_span_that_was_watched_is_idle_around_its_work(void **state)
+{
+	(void)state;
+	struct timeline_sums sums;
+
+	stream_timeline_span(timeline, 5, 100);
+	stream_timeline_sums(timeline, &sums);
+	assert_int_equal(sums.last_ns, 0); /* without work there is none */
+	add(10, 20);
+	add(30, 40);
+	stream_timeline_span(timeline, 5, 100);
+	stream_timeline_span(timeline, 12, 35); /* it only grows */
+	stream_timeline_sums(timeline, &sums);
+	assert_int_equal(sums.first_ns, 5);
+	assert_int_equal(sums.last_ns, 100);
+	assert_int_equal(sums.records, 2);
+	assert_int_equal(stream_timeline_busy_ns(timeline), 20);
+}
+
 static void save(void)
 {
 	bool whole;
@@ -571,6 +590,7 @@ int main(void)
 		TEST(empty_activities_count_but_take_no_time),
 		TEST(a_record_that_comes_too_late_is_counted),
 		TEST(a_closed_timeline_keeps_its_sums),
+		TEST(a_span_that_was_watched_is_idle_around_its_work),
 		TEST(what_is_restored_goes_on_as_before),
 		TEST(what_is_as_it_was_is_not_unsaved),
 		TEST(what_cannot_be_saved_takes_no_more_memory_than_what_is_open),

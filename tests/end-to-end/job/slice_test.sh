@@ -39,6 +39,15 @@ contains "it says where the losses stand" "$scratch/err" "what was lost is told 
 same "it has no timeline" "$(ls "$scratch/second" | grep -c timeline)" 0
 same "nothing else stays" "$(ls "$scratch/second" | grep -c '\.new$')" 0
 
+# A part's GPUs were watched for all of its time, also before their first work and after their last.
+window_ns() { "$flamegrid" report "$1" -f json 2>/dev/null | python3 -c '
+import json, sys
+print(*sorted({row["busy_ns"] + row["idle_ns"] for row in json.load(sys.stdin)["devices"]}))'; }
+for window in $(window_ns "$scratch/second"); do # work that began within it may end behind it
+	check "the window of a part's GPUs has all of its time" [ "$window" -ge "${third}000000" ]
+done
+check "both GPUs have a window" [ -n "$(window_ns "$scratch/second")" ]
+
 # The page of a time is that of the profile, and nothing else stays.
 mkdir "$scratch/tmp"
 TMPDIR=$scratch/tmp "$flamegrid" timeline "$scratch/p" --from ${third}ms --to $((2 * third))ms --format html -o "$scratch/page.html" 2>"$scratch/err"
@@ -108,7 +117,12 @@ contains "onto itself: said" "$scratch/err" "the profile itself"
 same "onto itself: it is as it was" "$(total_ns "$scratch/p")" "$before"
 slice again "$scratch/second" --to 1ms
 same "a part of a part: status" $? 1
-contains "a part of a part: said" "$scratch/err" "has no timeline"
+contains "a part of a part: said" "$scratch/err" "second/profile.db is a part of a profile, "
+contains "a part of a part: what to do" "$scratch/err" "it has no timeline; ask the whole"
+"$flamegrid" timeline "$scratch/second" -o "$scratch/again" >"$scratch/out" 2>"$scratch/err"
+same "a trace of a part: status" $? 1
+contains "a trace of a part: said" "$scratch/err" "ask the whole"
+check "a trace of a part: it does not miss what it never had" bash -c '! grep -q INCOMPLETE "$1"' _ "$scratch/err"
 "$flamegrid" timeline "$scratch/p" --format profile >"$scratch/out" 2>"$scratch/err"
 same "no output: status" $? 2
 contains "no output: said" "$scratch/err" "--output is missing"

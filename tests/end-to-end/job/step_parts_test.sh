@@ -31,6 +31,10 @@ check "JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0
 	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/steps"
 contains "json: why step 200 was slow" "$scratch/steps" '"part":"idle_host","part_more_ns":'
 contains "json: where" "$scratch/steps" '"launched_before":"save_state","launched_after":"save_state"'
+check "json: an outlier has its step's time" python3 -c 'import json, sys
+report = json.load(open(sys.argv[1]))
+times = {step["step"]: (step["begin_ns"], step["step_ns"]) for step in report["steps"]}
+assert report["outliers"] and all((found["begin_ns"], found["step_ns"]) == times[found["step"]] for found in report["outliers"])' "$scratch/steps"
 check "json: parts sum to steps" python3 -c 'import json, sys
 report = json.load(open(sys.argv[1]))
 parts = [name for name in report["steps"][0] if name.endswith("_ns") and name not in ("begin_ns", "step_ns", "launched_earlier_ns", "longest_gap_ns")]
@@ -43,6 +47,12 @@ begin=$(awk -F, 'NR == 102 { print $7 }' "$scratch/file.csv")
 check "from some time on" steps "$scratch/p" -f csv --from "${begin}ns"
 same "from some time on: the rest" "$(wc -l <"$scratch/steps") $(sed -n 2p "$scratch/steps" | cut -d, -f5)" "201 101"
 same "from some time on: the same rows" "$(tail -n 200 "$scratch/all" | cksum)" "$(tail -n 200 "$scratch/steps" | cksum)"
+
+# ---- a helper launches for all: its callers differ, so they are named
+RANK=3 FAKE_CUDA_DEVICES=1 "$flamegrid" run --timeline all -o "$scratch/helper" --devices "$(devices 1)" -- \
+	"$BUILD/tests/step_program" 60 40 alone >/dev/null 2>"$scratch/err"
+check "a helper launches" steps "$scratch/helper"
+contains "a helper launches: its callers are named" "$scratch/steps" "on rank 3, between launches in backward() and log_metrics()"
 
 # ---- several ranks: their sums are those of the report
 LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=4 "$flamegrid" run --timeline all -o "$scratch/ranks" \

@@ -61,6 +61,11 @@ for step in 1 99; do
 	show training 4 --step $step
 	contains "step $step: which there are" "$scratch/err" "step $step is not there: steps 2 to 23 have both"
 done
+cp -r "$scratch/training" "$scratch/damaged"
+printf 'no block at all' >>"$(ls "$scratch"/damaged/profile.db.timeline/* | head -n 1)"
+show damaged 3 --step 99
+contains "a step that damage may hide: said" "$scratch/err" "step 99 is not there"
+contains "a step that damage may hide: the damage" "$scratch/err" "damaged parts of the timeline's files were left out"
 show training 2 --step 0
 show training 2 --step 3 --from 1s
 show training 2 --step 3 --around-worst
@@ -101,7 +106,7 @@ same "no step: the gap is shown" "$(line gap)" "$gap"
 # ---- between capture windows nothing is known, and no gap there is the largest
 run pauses "windows 9" --capture-range profiler
 show pauses 0
-contains "pauses: said" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
+contains "pauses: said" "$scratch/err" " s, in 8 times between windows, of a timeline of "
 python3 - "$readers" "$scratch/t.perfetto" >"$scratch/out" 2>&1 <<'PYTHON' || not_ok "pauses: $(tail -n 1 "$scratch/out")"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -121,9 +126,26 @@ same "pauses: a slice for each, and nothing is known of them" "$(cat "$scratch/o
 share=$(python3 "$readers/read_strips.py" "$scratch/pauses/flame.html" "$scratch/json" pauses 2>&1 | sed -n 's/^not captured //p')
 check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
 "$flamegrid" timeline --kernels "$scratch/pauses" >"$scratch/kernels" 2>"$scratch/err"
-contains "pauses: said of sums, too" "$scratch/err" " of all processes, in 8 times between windows, of a timeline of "
+contains "pauses: said of sums, too" "$scratch/err" " s, in 8 times between windows, of a timeline of "
+ends=$("$flamegrid" timeline "$scratch/pauses" -f chrome 2>/dev/null | python3 -c '
+import json, sys
+events = [event for event in json.load(sys.stdin)["traceEvents"] if event["ph"] in "BEi"]
+first = min(event["ts"] for event in events)
+starts = [event["ts"] for event in events if event["ph"] == "B" and event["name"] == "not captured"]
+print(int((starts[3] + starts[4]) / 2 - first))')
+"$flamegrid" timeline --kernels "$scratch/pauses" --to "${ends}us" >"$scratch/kernels" 2>"$scratch/err"
+contains "pauses: those of a part alone" "$scratch/err" " s, in 4 times between windows, of a timeline of "
+"$flamegrid" timeline "$scratch/pauses" --format profile -o "$scratch/part" >/dev/null 2>"$scratch/err"
+contains "pauses: a part says that what was not captured looks idle" "$scratch/err" "; between capture windows nothing is known: "
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
+
+# ---- windows of one step: the last step of each has no end, and that is said, not that none is marked
+run every "training 23" --every-steps 5 --step-range step
+show every 4 --around-worst
+contains "windows of one step: the worst" "$scratch/err" "no step has both its begin and its end in the timeline; nor has a GPU a gap"
+show every 4 --step 5
+contains "windows of one step: a step" "$scratch/err" "no step has both its begin and its end in the timeline"
 
 # ---- collectives
 rm -rf "$scratch/t.perfetto"

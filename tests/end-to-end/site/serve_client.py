@@ -88,6 +88,8 @@ tell("a timeline of a time without events", (status, b"--from is behind the end:
 tell("values that are none", [ask(links["kept"] + f"timeline?{query}", cookie)[0] for query in
                               ("from=--output", "from=1s;id", "ranks=" + "1" * 200, "step=%2e%2e%2f")], [400] * 4)
 
+tell("names that mean nothing here", [ask(links["kept"] + query, cookie)[0] for query in
+                                      ("timeline?foo=1", "timeline?to=1ms&Step=3", "?step=1", "?around-worst", "?from=1&to=2&ranks=0")], [400] * 5)
 tell("values that contradict one another", [made(links["kept"] + f"timeline?{query}")[0] for query in
                                             ("from=5s&to=1s", "step=0", "step=5&around-worst=1")], [400] * 3)
 
@@ -104,6 +106,9 @@ tell("a range without work is a page without work", (status, headers["Content-Ty
      (200, "text/html; charset=utf-8", True))
 status, headers, body = ask(links["&lt;b&gt;_&amp;"] + "?from=1&to=2", cookie)
 tell("a range of a profile without a timeline", (status, b"has no timeline" in body), (400, True))
+
+status, headers, body = ask(links["&lt;b&gt;_&amp;"] + "timeline", cookie)
+tell("a timeline of a profile without one", (status, b"has no timeline" in body), (400, True))
 
 # ---- paths and methods
 tell("paths that lead nowhere", [ask(path, cookie)[0] for path in
