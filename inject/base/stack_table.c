@@ -7,6 +7,7 @@
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
 #include "proto/sparse_memory.h"
+#include "proto/stack_word.h"
 
 /* A slot is hash | id. The id is in the low bits, which the slot's own place stands for in the hash. There are more
  * slots than entries, so every probe ends. */
@@ -152,6 +153,18 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 	return stack_id;
 }
 
+/* Native words are their own keys. Others are not: as a key a range has its name's number, as a word its code's. So
+ * bodies with such words are told apart from keys. */
+static uint64_t hash_of_body(const uint64_t *words, uint32_t nr, uint32_t epoch)
+{
+	const uint64_t hash = hash_in_epoch(stack_table_hash(words, nr), epoch);
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (!stack_word_is_native(words[i]))
+			return multiply_fold(hash, 0xe7037ed1a0b428dbu);
+	return hash;
+}
+
 /* Enters one more hash for a stack, if there is room. */
 static __attribute__((noinline, cold)) void enter(struct stack_table *table, uint64_t hash,
 						  uint32_t stack_id, _Atomic uint32_t *nr,
@@ -173,7 +186,7 @@ static __attribute__((noinline, cold)) void enter(struct stack_table *table, uin
 __attribute__((cold)) uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache,
 					       uint64_t hash, const uint64_t *words, uint32_t nr)
 {
-	uint64_t body = hash_in_epoch(stack_table_hash(words, nr), cache->epoch), place;
+	uint64_t body = hash_of_body(words, nr, cache->epoch), place;
 	uint32_t stack_id = find(table, body, &place);
 
 	if (stack_id != RECORD_STACK_NONE) {

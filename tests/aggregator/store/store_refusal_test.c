@@ -324,7 +324,7 @@ static const char *const harms[] = {
 	"UPDATE kernel_metrics SET sum = 9218868437227405312",
 	"UPDATE kernel_metrics SET min = -1",
 	"UPDATE device_limits SET device = 9",
-	"UPDATE host_samples SET kind = 4 WHERE kind = 2",
+	"UPDATE host_samples SET kind = 5 WHERE kind = 2",
 	"UPDATE sample_blocks SET block = 4294967295",
 	"UPDATE sample_blocks SET level = 20",
 	"UPDATE sample_blocks SET sort = sort + 4",

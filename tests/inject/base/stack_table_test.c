@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "proto/stack_word.h"
 #include "tests/inject/test_ring.h"
 
 #define THREADS        4
@@ -184,6 +185,22 @@ static void a_body_with_ever_new_keys_has_one_id(void **state)
 	assert_int_equal(nr_known, STACK_TABLE_OTHERS);
 }
 
+/* Keys of ranges have the names' numbers, their words the codes'. */
+static void a_range_is_not_found_by_the_code_of_another(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t first[2] = {stack_word_range(2), 1}, second[2] = {stack_word_range(1), 1};
+	const uint64_t keys[2][2] = {{stack_word_range(1), 1}, {stack_word_range(2), 1}};
+	uint64_t hash;
+
+	assert_int_equal(stack_table_find(fixture->table, &fixture->cache, keys[0], 2, &hash),
+			 RECORD_STACK_NONE);
+	const uint32_t id = stack_table_add(fixture->table, &fixture->cache, hash, first, 2);
+	assert_int_equal(stack_table_find(fixture->table, &fixture->cache, keys[1], 2, &hash),
+			 RECORD_STACK_NONE);
+	assert_int_equal(stack_table_add(fixture->table, &fixture->cache, hash, second, 2), id + 1);
+}
+
 static void a_body_of_an_earlier_epoch_is_new(void **state)
 {
 	struct fixture *fixture = *state;
@@ -297,6 +314,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(new_epoch_makes_known_frames_new, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_body_with_ever_new_keys_has_one_id, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_range_is_not_found_by_the_code_of_another, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_body_of_an_earlier_epoch_is_new, set_up,
 						tear_down),
