@@ -31,10 +31,11 @@ moved, half, quarter = (float(words[i]) for i in (1, 3, 5))
 kernels = {kernel['kernel'].split('(')[0]: kernel for kernel in row['kernels']}
 def mean(kernel, meter): return kernels[kernel][meter]['amount'] / kernels[kernel]['ns']
 copied = kernels['copy']['dram']['amount']
-checks = [('bytes of memory of copy', copied, moved * 0.98, moved * 1.02), ('SM active of spin', mean('spin', 'sm'), half - 0.05, half + 0.05),
+# GPM has one value a second, in which several kernels run. The confidence is medium.
+checks = [('bytes of memory of copy', copied, moved * 0.9, moved * 1.1), ('SM active of spin', mean('spin', 'sm'), half - 0.05, half + 0.05),
           ('occupancy of spin', mean('spin', 'occupancy'), quarter - 0.05, quarter + 0.05),
           ('SM active of wait_on_all', mean('wait_on_all', 'sm'), 0.95, 1.01), ('occupancy of wait_on_all', mean('wait_on_all', 'occupancy'), 0.2, 0.3),
-          ('tensor cores of multiply', mean('multiply', 'tensor'), 0.88, 1.01), ('tensor cores of copy', mean('copy', 'tensor'), 0, 0.03),
+          ('tensor cores of multiply', mean('multiply', 'tensor'), 0.8, 1.01), ('tensor cores of copy', mean('copy', 'tensor'), 0, 0.1),
           ('bytes in folded lines, of those counted', int(sys.argv[3]), row['dram']['amount'], row['dram']['amount'])]
 held = True
 for name, value, least, most in checks:
