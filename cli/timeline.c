@@ -490,7 +490,7 @@ static int show_trace(const struct timeline *timeline, const char *store_path,
 	return status;
 }
 
-/* Whether it can be there. The page of any time says what there is. */
+/* Returns whether the profile can have the time that was asked for. A page is made of any time. */
 static bool can_show(const struct timeline *timeline, const struct profile *profile,
 		     const struct extent *extent)
 {

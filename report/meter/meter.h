@@ -22,7 +22,7 @@ enum meter {
 
 enum meter_unit {
 	METER_MJ,
-	METER_NS, /* of use: all of what there is for a nanosecond is one */
+	METER_NS, /* of use: a GPU that is wholly used for a nanosecond counts one */
 	METER_BYTES,
 };
 

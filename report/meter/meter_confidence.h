@@ -12,15 +12,15 @@ enum meter_confidence {
 	METER_HIGH,
 };
 
-/* Returns the one of a class of work. High: what there is without work is measured, and three intervals more than there
- * are classes have work. The standard error of the class's rate is at most a twentieth, and the fit misses a twentieth
- * at most. A quarter of the class's time lies apart. Medium: what there is without work is known, both errors are at
- * most a fifth, and a twentieth lies apart. The error is compared with the rate of the class, or of all work, or with
- * meter_little(), whichever is the largest. */
+/* Returns the confidence in the rate of a class of work. High: the idle rate is measured, and three intervals more
+ * than there are classes have work. The standard error of the class's rate is at most a twentieth, and the fit
+ * misses a twentieth at most. A quarter of the class's time lies apart. Medium: the idle rate is known, both
+ * errors are at most a fifth, and a twentieth lies apart. The error is compared with the rate of the class, or of
+ * all work, or with meter_little(), whichever is the largest. */
 enum meter_confidence meter_confidence_work(const struct metered_device *device, enum meter meter,
 					    uint32_t class);
 
-/* Returns the one of what there is without work. */
+/* Returns the confidence in the idle rate. */
 enum meter_confidence meter_confidence_idle(const struct metered_device *device, enum meter meter);
 
 /* Returns the one of what nothing explains: that of what does, at most. */

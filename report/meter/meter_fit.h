@@ -1,4 +1,4 @@
-/* Fits what a GPU's work adds to one of its meters (meter.h): what there is without work, and what each class of work
+/* Fits what a GPU's work adds to one of its meters (meter.h): the idle rate, and what each class of work
  * adds in a second of GPU time. Its source are intervals between readings. Pure; any thread. */
 #ifndef METER_FIT_H
 #define METER_FIT_H

@@ -109,7 +109,7 @@ static int give(void *context, const struct fold_row *row)
 	return split->take(split->context, &part);
 }
 
-/* Gives what there is without work, or what nothing explains, unless it is nothing. */
+/* Gives the idle part, or the part that nothing explains, unless it is nothing. */
 static int give_other(const struct split *split, const struct metered_device *device,
 		      enum meter_part_kind kind)
 {

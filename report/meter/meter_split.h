@@ -10,7 +10,7 @@
 
 enum meter_part_kind {
 	METER_PART_WORK, /* of a row of totals: what it adds to the amount without work */
-	METER_PART_IDLE, /* what there is without work, in all the time between readings */
+	METER_PART_IDLE, /* at the idle rate, in all the time between readings */
 	/* what neither explains: work that is not recorded, or that took more than it did elsewhere */
 	METER_PART_REST,
 };
