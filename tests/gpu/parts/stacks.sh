@@ -12,6 +12,33 @@ pythons() {
 	cat "$out/pythons.txt"
 }
 
+# Stacks of real programs, beside backtrace() and the interpreter's own frames, and recognised ones beside walked ones.
+agreement() {
+	local library model programs="$here/programs"
+
+	library=$(first_of "$root"/tests/libstack_agreement.so)
+	[ -n "$library" ] || { not_ok "agreement: no tests/libstack_agreement.so in $root"; return; }
+	have_torch || { echo "left out: no PyTorch"; return; }
+	for model in tiny gpt resnet compiled; do agree "$library" "$model" "$programs/price_train.py" $model none 1; done
+	agree "$library" graph "$programs/graph_train.py"
+	agree "$library" triton "$programs/triton_add.py"
+	agree "$library" jax "$programs/jax_train.py"
+}
+
+# agree LIBRARY NAME PROGRAM [ARG...]: one of them.
+agree() {
+	local library=$1 name=$2
+	shift 2
+
+	if sh "$here/stack_agreement.sh" "$library" "$cupti" python3 "$@" >"$out/agreement.$name" 2>"$out/agreement.$name.stderr"; then
+		ok "agreement: $name"
+	else
+		not_ok "agreement: $name"
+		tail -n 2 "$out/agreement.$name.stderr"
+	fi
+	cat "$out/agreement.$name"
+}
+
 # What one capture costs here: 28 native frames and 10 Python ones.
 capture() {
 	local library
