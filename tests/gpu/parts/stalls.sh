@@ -89,3 +89,18 @@ exact() {
 	done
 	price_table
 }
+
+# What exact windows cost in the long run: steps that stand out, with them and without.
+exactlong() {
+	local way rate
+
+	have_torch || { echo "left out: no PyTorch"; return; }
+	for way in none 100 10000 none 100; do
+		rate=
+		[ $way = none ] || rate="--sample-gpu $way/s"
+		# shellcheck disable=SC2086 # words
+		"$flamegrid" run -q $rate -o "$scratch/exactlong" -- python3 "$here/programs/exact_long.py" "${LONG_S:-40}" |
+			sed "s/^/exact samples $way a second: /"
+		rm -rf "$scratch/exactlong"
+	done
+}
