@@ -160,7 +160,7 @@ def held():
 
 
 with concurrent.futures.ThreadPoolExecutor(100) as pool:
-    parts = list(pool.map(lambda i: made(links["kept"] + f"timeline?to={i}us")[0::2], range(10, 110)))
+    parts = list(pool.map(lambda i: made(links["kept"] + f"timeline?to={30 * i}us")[0::2], range(1, 101)))
 tell("a hundred clients with a part of their own each", ({status for status, _ in parts}, len({body for _, body in parts}) > 50), ({200}, True))
 
 idle = [socket.create_connection((where.hostname, where.port)) for _ in range(60)]
