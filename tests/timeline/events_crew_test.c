@@ -53,7 +53,8 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus)
 }
 
 /* Where memory does not suffice for a second reader: of a source of its own, or of its events. */
-static bool has_no_source, has_no_events;
+static bool has_no_source;
+static int shares_error;
 
 struct timeline_source *__real_timeline_source_again(const struct timeline_source *source);
 struct timeline_source *__wrap_timeline_source_again(const struct timeline_source *source);
@@ -77,9 +78,9 @@ int __wrap_timeline_events_read(struct timeline_source *source,
 {
 	int error = __real_timeline_events_read(source, request, reaches, events);
 
-	return error || !has_no_events || !request->processes || !request->processes[PROCESSES - 1]
+	return error || !shares_error || !request->processes || !request->processes[PROCESSES - 1]
 		       ? error
-		       : -ENOMEM;
+		       : shares_error;
 }
 
 static uint32_t some(struct fixture *f, uint32_t most)
@@ -321,13 +322,16 @@ static void one_reader_reads_all_where_memory_does_not_suffice_for_several(void 
 {
 	struct fixture *f = *state;
 
-	for (uint32_t i = 0; i < 2; i++) {
+	static const int errors[] = {0, -ENOMEM, -EMFILE};
+
+	for (uint32_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
 		struct timeline_events several, one;
 
 		has_no_source = i == 0;
-		has_no_events = i == 1;
+		shares_error = errors[i];
 		int error = events_crew_read(f->source, &TIMELINE_REQUEST_ALL, &several);
-		has_no_source = has_no_events = false;
+		has_no_source = false;
+		shares_error = 0;
 		assert_int_equal(error, 0);
 		assert_int_equal(
 			timeline_events_read(f->source, &TIMELINE_REQUEST_ALL, false, &one), 0);

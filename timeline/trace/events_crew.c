@@ -62,13 +62,15 @@ static void read_share(void *context, uint32_t part)
 	share->error = timeline_events_read(share->source, &share->request, false, &share->events);
 }
 
-/* What several shares may have counted is counted by one reader, who also needs less memory. */
+/* What several shares may have counted is counted by one reader, who also needs less memory and fewer files. */
 static int check(const struct share *share)
 {
 	const struct timeline_counts *counts = &share->events.counts;
 
 	if (share->error)
-		return share->error == -ENOMEM ? -EAGAIN : share->error;
+		return share->error == -ENOMEM || share->error == -EMFILE || share->error == -ENFILE
+			       ? -EAGAIN
+			       : share->error;
 	return counts->unknown || counts->unclocked || counts->log.damaged || counts->log.compressed
 		       ? -EAGAIN
 		       : 0;

@@ -63,6 +63,9 @@ status, headers, body = ask("/", cookie)
 text = body.decode()
 links = {name: link for link, name in re.findall(r'<a href="(/p/[0-9a-f]{16}/)">([^<]*)</a>', text)}
 tell("the list", sorted(name.removeprefix(folder + "/") for name in links), ["&lt;b&gt;_&amp;", "broken", "kept"])
+sizes = re.findall(r'<td class="n">([^<]*)<td>', text)
+tell("sizes", (len(sizes), [size for size in sizes if re.fullmatch(r"4\.0 TiB, of which the disk has [0-9.]+ KiB", size)] != [],
+               len([size for size in sizes if re.fullmatch(r"[0-9.]+ [KM]iB", size)])), (3, True, 2))
 tell("nothing keeps it", (headers["Cache-Control"], headers["X-Content-Type-Options"], "default-src 'none'" in headers["Content-Security-Policy"]),
      ("no-store", "nosniff", True))
 links = {name.removeprefix(folder + "/"): link for name, link in links.items()}
