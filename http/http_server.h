@@ -71,7 +71,7 @@ struct http_server_options {
 	void *context;    /* borrowed until stop */
 	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS, in which a request comes in any case */
 	bool takes_posts; /* else they are refused (405) */
-	/* Called in the server's thread each second at least, with context, also while nobody asks; NULL: nothing is. */
+	/* Called in the server's thread each second at least, with context, also while nobody asks; NULL: none. */
 	void (*tend)(void *context);
 };
 

@@ -20,7 +20,7 @@
 	2000000000u /* a live page is kept for so long, and four times what it took; an error once */
 /* A page's asker comes back within this time. Until then a page that was made keeps its place, and one that waits keeps
  * its turn. A browser asks each second at least, but for hidden tabs. */
-#define PAGE_CACHE_HELD_NS   UINT64_C(30000000000)
+#define PAGE_CACHE_HELD_NS   30000000000u
 #define PAGE_CACHE_KEY       256u /* bytes, with the NUL */
 #define PAGE_CACHE_ARGUMENTS 12u
 

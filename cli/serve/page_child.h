@@ -9,7 +9,7 @@
 
 /* A run may take so long. The longest that were measured took 8 s on a local disk. A slow network file system gives a
  * fifteenth of that speed; a longer run hangs. */
-#define PAGE_CHILD_MOST_NS UINT64_C(120000000000)
+#define PAGE_CHILD_MOST_NS 120000000000u
 
 enum page_state {
 	PAGE_READY,
@@ -38,7 +38,7 @@ struct page_child {
 void page_child_start(struct page_child *child, const char *program, char *const *argv,
 		      uint64_t now_ns);
 
-/* Looks whether it has ended, and kills it if it takes too long, which is also logged. name: what it makes a page of. */
+/* Looks whether it has ended, and kills it if it takes too long, which is also logged. name: of the profile. */
 void page_child_poll(struct page_child *child, const char *name, uint64_t now_ns);
 
 /* Returns what the command said, or that it said nothing; the caller owns it (free()). NULL: no memory. */
