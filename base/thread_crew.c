@@ -26,6 +26,7 @@ static void *run(void *argument)
 {
 	const struct member *member = argument;
 
+	pthread_setname_np(pthread_self(), THREAD_CREW_NAME);
 	member->work(member->context, member->part);
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #define THREAD_CREW_MOST 8u
+#define THREAD_CREW_NAME "flamegrid-crew" /* of the threads that it adds to the caller's */
 
 /* Returns into how many parts to divide work: as many as there are CPUs that this process may use, at most
  * THREAD_CREW_MOST. */

@@ -92,6 +92,7 @@ static int start(const struct serve *serve, struct serve_site *site, struct http
 {
 	struct http_server_options options = {.address = serve->address,
 					      .answer = serve_site_answer,
+					      .tend = serve_site_tend,
 					      .context = site,
 					      .time_ms = ANSWER_MS,
 					      .takes_posts = serve->control};

@@ -42,6 +42,7 @@ static int make_axis(void *context, const struct timeline_events *events)
 	const struct timeline_request *request = slice->request;
 	const struct time_strips_part part = {
 		.events = events,
+		.request = request,
 		.origin_ns = slice->first_ns,
 		.from_ns = request->from_ns > slice->first_ns ? request->from_ns : slice->first_ns,
 		.to_ns = request->to_ns < slice->last_ns ? request->to_ns : slice->last_ns,
@@ -110,7 +111,8 @@ int timeline_make_page(const struct profile_slice *slice, const char *name, cons
 	free(maker.pieces);
 	merged_dir_remove(&dir);
 	if (result < 0)
-		log_error("%s", error ? error : strerror(-result));
+		log_error("%s%s%s", error ? "" : name, error ? "" : ": ",
+			  error ? error : strerror(-result));
 	free(error);
 	if (result < 0)
 		return EXIT_FAILED;

@@ -30,6 +30,7 @@ struct client {
 struct http_server {
 	const struct http_library *library;
 	http_answer_fn *answer;
+	void (*tend)(void *context);
 	void *context;
 	struct http_address address;
 	uint32_t time_ms;
@@ -60,8 +61,7 @@ const char *http_query_value(const struct http_query *query, const char *name)
 	if (query->library->lookup_connection_value_n(query->connection, MHD_GET_ARGUMENT_KIND,
 						      name, strlen(name), &value, &size) != MHD_YES)
 		return NULL;
-	/* A NUL in it would hide the rest. */
-	return value ? strlen(value) == size ? value : NULL : "";
+	return value ? strlen(value) == size ? value : HTTP_QUERY_NO_TEXT : "";
 }
 
 struct known_names {
@@ -205,6 +205,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		.origin = header_of(server, connection, MHD_HTTP_HEADER_ORIGIN),
 		.host = header_of(server, connection, MHD_HTTP_HEADER_HOST),
 		.is_post = server->takes_posts && strcmp(method, MHD_HTTP_METHOD_POST) == 0,
+		.is_head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0,
 		.query = &query,
 	};
 	struct http_answer answer = {0};
@@ -320,6 +321,8 @@ static void *serve(void *context)
 		poll(fds, sizeof(fds) / sizeof(*fds), (int)wait_ms);
 		end_old(server, clock_now_ns());
 		server->library->run(server->daemon);
+		if (server->tend)
+			server->tend(server->context);
 	}
 	return NULL;
 }
@@ -391,6 +394,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 		return status ? status : say_failure(error, -ENOMEM);
 	new_server->library = library;
 	new_server->answer = options->answer;
+	new_server->tend = options->tend;
 	new_server->context = options->context;
 	new_server->time_ms = options->time_ms ? options->time_ms : HTTP_SERVER_TIME_MS;
 	new_server->takes_posts = options->takes_posts;

@@ -27,8 +27,11 @@ struct http_request {
 	const char *origin; /* the same: which page asks */
 	const char *host;   /* the same */
 	bool is_post;       /* it asks for a change */
+	bool is_head;       /* it asks what there is, and does not get it */
 	const struct http_query *query;
 };
+
+#define HTTP_QUERY_NO_TEXT "\xff" /* in place of a value with a NUL, which would hide the rest */
 
 /* Returns the value of a name in the query, decoded; "name" alone is "". NULL: it is not there. Borrowed as above. */
 const char *http_query_value(const struct http_query *query, const char *name);
@@ -68,6 +71,8 @@ struct http_server_options {
 	void *context;    /* borrowed until stop */
 	uint32_t time_ms; /* 0: HTTP_SERVER_TIME_MS, in which a request comes in any case */
 	bool takes_posts; /* else they are refused (405) */
+	/* Called in the server's thread each second at least, with context, also while nobody asks; NULL: none. */
+	void (*tend)(void *context);
 };
 
 /* Listens, and starts the thread, which has no signals and the caller's capabilities. 0 or -errno; *error is then one

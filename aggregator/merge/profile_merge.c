@@ -95,7 +95,7 @@ static int open_input(const struct merging *merging, uint32_t profile, enum merg
 	if (status)
 		return status;
 	status = database_execute(*database, "BEGIN");
-	return status ? fail(merging, path, status, database_error(*database)) : 0;
+	return status ? fail(merging, path, status, database_error_of(*database, status)) : 0;
 }
 
 /* Returns how many sources will be taken otherwise than in this attempt. */
@@ -152,7 +152,7 @@ static int load_names(const struct merging *merging, const char *path, struct da
 
 	return status ? fail(merging, path, status,
 			     status == -EPROTO ? "damaged: what stands in it cannot be"
-					       : database_error(database))
+					       : database_error_of(database, status))
 		      : 0;
 }
 
@@ -163,7 +163,7 @@ static int refuse_slice(struct merging *merging, const char *path, struct databa
 	int error = store_timeline_is_slice(database, &is_slice);
 
 	if (error)
-		return fail(merging, path, error, database_error(database));
+		return fail(merging, path, error, database_error_of(database, error));
 	return is_slice ? fail(merging, path, -EINVAL,
 			       "a part of a profile by time, which does not merge: merge the whole "
 			       "profiles, and take the time of that")
@@ -425,7 +425,7 @@ static int write_merged(struct merging *merging, struct database *database, cons
 	if (!error)
 		error = database_execute(database, "COMMIT");
 	if (error)
-		fail(merging, merging->merged_path, error, database_error(database));
+		fail(merging, merging->merged_path, error, database_error_of(database, error));
 	return error;
 }
 

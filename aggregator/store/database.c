@@ -310,6 +310,13 @@ const char *database_error(struct database *database)
 	return database->error[0] ? database->error : last_error(database);
 }
 
+const char *database_error_of(struct database *database, int status)
+{
+	const int code = sqlite3_errcode(database->handle) & 0xff;
+
+	return database->error[0] || errno_of(code) ? database_error(database) : strerror(-status);
+}
+
 int statement_create(struct database *database, const char *sql, struct statement **statement)
 {
 	*statement = calloc(1, sizeof(**statement));

@@ -51,6 +51,9 @@ int database_query_text(struct database *database, const char *sql, char *text, 
 /* Describes the last error, and what the system said of it. Borrowed until the next call. */
 const char *database_error(struct database *database);
 
+/* The same of an error (-errno) that may be another's: if the database had none, what the system says of it. */
+const char *database_error_of(struct database *database, int status);
+
 enum database_type {
 	DATABASE_NULL,
 	DATABASE_NUMBER,

@@ -184,7 +184,7 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 		status = store_writer_create(store->database, store->totals_as_blocks,
 					     &store->writer);
 	return status ? error_text_set(error, status, "%s: %s", path,
-				       database_error(store->database))
+				       database_error_of(store->database, status))
 		      : 0;
 }
 

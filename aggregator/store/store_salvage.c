@@ -24,7 +24,10 @@
 #define PIECE_SIZE     (1u << 20)
 #define SQL_SIZE       512u
 #define COLUMNS_MAX    64u
-#define APPLICATION_AT 68    /* bytes, of STORE_APPLICATION_ID in the file */
+#define APPLICATION_AT 68 /* bytes, of STORE_APPLICATION_ID in the file */
+#define PAGE_SIZE_AT   16 /* bytes, of the size of its pages (1: LARGEST_PAGE) */
+#define PAGES_AT       28 /* bytes, of their number */
+#define LARGEST_PAGE   65536
 #define PAGE_ROWS      1024u /* and more, of the tables that are filled */
 #define PAGES_BEHIND   256u
 #define LOG            "-wal"
@@ -39,18 +42,56 @@ struct salvaging {
 
 /* ---- a copy of the file */
 
+/* Holes stay holes: a damaged file may be far larger than any disk. A hole at the end is left out. */
 static int copy_bytes(int from, int to)
 {
 	uint8_t *piece = malloc(PIECE_SIZE);
-	ssize_t size = 0;
 	int error = piece ? 0 : -ENOMEM;
+	ssize_t size = 1;
+	off_t at = 0;
 
-	while (!error && (size = read(from, piece, PIECE_SIZE)) > 0)
-		if (write(to, piece, (size_t)size) != size)
+	while (!error && size > 0) {
+		const off_t data = lseek(from, at, SEEK_DATA);
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		at = data < 0 ? at : data; /* not every file system knows its holes */
+		const off_t hole = lseek(from, at, SEEK_HOLE);
+
+		size = pread(from, piece,
+			     hole > at && hole - at < PIECE_SIZE ? (size_t)(hole - at) : PIECE_SIZE,
+			     at);
+		if (size < 0)
+			error = -errno;
+		else if (pwrite(to, piece, (size_t)size, at) != size)
 			error = errno ? -errno : -ENOSPC;
-	if (!error && size < 0)
-		error = -errno;
+		at += size;
+	}
 	free(piece);
+	return error;
+}
+
+/* Gives a copy its last pages back that were in a hole: as many as the file says to have, and has. */
+static int lengthen(const char *from_path, const char *to_path)
+{
+	const int to = open(to_path, O_RDWR | O_CLOEXEC);
+	uint8_t head[PAGES_AT + 4];
+	struct stat from, copy;
+	int error = to < 0 || stat(from_path, &from) || fstat(to, &copy) ? -errno : 0;
+
+	if (!error && pread(to, head, sizeof(head), 0) == sizeof(head)) {
+		const off_t page = head[PAGE_SIZE_AT] << 8 | head[PAGE_SIZE_AT + 1];
+		off_t pages = 0;
+
+		for (uint32_t i = 0; i < 4; i++)
+			pages = pages << 8 | head[PAGES_AT + i];
+		off_t size = pages * (page == 1 ? LARGEST_PAGE : page);
+		size = size < from.st_size ? size : from.st_size;
+		if (size > copy.st_size && ftruncate(to, size))
+			error = -errno;
+	}
+	if (to >= 0)
+		close(to);
 	return error;
 }
 
@@ -92,6 +133,8 @@ static int copy_store(const char *path, const char *to_path)
 	    snprintf(to_log, sizeof(to_log), "%s" LOG, to_path) >= (int)sizeof(to_log))
 		return -ENAMETOOLONG;
 	int error = copy_file(path, to_path);
+	if (!error)
+		error = lengthen(path, to_path);
 	if (!error && access(log, F_OK) == 0)
 		error = copy_file(log, to_log);
 	if (!error)

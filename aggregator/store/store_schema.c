@@ -344,7 +344,7 @@ static int refuse_version(char **error, const char *path, int64_t version)
 static int fail(char **error, const char *path, int status, struct database *database)
 {
 	refuse(error, path, "cannot be read",
-	       status == -ENOMEM ? "out of memory" : database_error(database));
+	       status == -ENOMEM ? "out of memory" : database_error_of(database, status));
 	return status;
 }
 

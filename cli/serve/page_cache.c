@@ -1,38 +1,31 @@
 #include "page_cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/base/child_process.h"
-#include "cli/base/verbs.h"
-
-#define ERROR_MAX 4096u
 
 struct entry {
 	char key[PAGE_CACHE_KEY]; /* "": the place is free */
-	pid_t child;              /* 0: nobody makes it */
-	int fd;                   /* the page or a part of it; -1: none */
-	int error_fd; /* what the child said, in memory: it may say that a disk is full */
-	uint64_t size;
-	uint64_t changed_ns, asked_ns, begun_ns, made_ns;
-	bool is_made;
-	enum page_state failure; /* once it is made; PAGE_READY: none */
+	char *arguments;          /* owns; one behind the other, each with its NUL */
+	const char *name;         /* the last of them */
+	uint32_t nr_arguments;
+	uint64_t turn; /* it waits: those with a lower one are begun before; 0: it does not */
+	struct page_child child;
+	uint64_t changed_ns, asked_ns;
+	bool is_awaited; /* whoever asked for it has not taken it */
 };
 
 struct page_cache {
 	char program[PATH_MAX];
 	struct entry entries[PAGE_CACHE_PAGES];
+	uint64_t turns; /* so far */
 };
 
 int page_cache_create(struct page_cache **cache)
@@ -55,23 +48,12 @@ int page_cache_create(struct page_cache **cache)
 
 /* ---- entries */
 
-static void close_file(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static void clear(struct entry *entry)
 {
 	if (!*entry->key)
 		return;
-	if (entry->child > 0) {
-		kill(-entry->child, SIGKILL); /* its group */
-		waitpid(entry->child, NULL, 0);
-	}
-	close_file(&entry->fd);
-	close_file(&entry->error_fd);
+	page_child_fini(&entry->child);
+	free(entry->arguments);
 	*entry = (struct entry){0};
 }
 
@@ -82,251 +64,278 @@ void page_cache_destroy(struct page_cache *cache)
 	free(cache);
 }
 
-/* EXIT_LOSS: without what was damaged. */
-static enum page_state failure_of(const struct entry *entry, int status)
+static bool is_making(const struct entry *entry)
 {
-	switch (WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED) {
-	case EXIT_OK:
-	case EXIT_LOSS:
-		return entry->size ? PAGE_READY : PAGE_FAILED;
-	case EXIT_NOTHING:
-		return PAGE_NOTHING;
-	case EXIT_USAGE:
-		return PAGE_REFUSED;
-	default:
-		return PAGE_FAILED;
-	}
+	return *entry->key && !entry->turn && entry->child.state == PAGE_MAKING;
 }
 
-static const char *directory_of_pages(void)
+static bool is_made(const struct entry *entry)
 {
-	const char *directory = getenv("TMPDIR");
-
-	return directory && *directory == '/' ? directory : "/tmp";
+	return *entry->key && !entry->turn && entry->child.state != PAGE_MAKING;
 }
 
-/* A child knows its standard output alone, not what that is. The page that failed gives its room back. */
-static void explain_failure(struct entry *entry)
+/* Whether its asker may still come back. */
+static bool is_held(const struct entry *entry, uint64_t now_ns)
 {
-	struct statvfs disk;
+	const uint64_t ended_ns = is_made(entry) ? entry->child.ended_ns : 0;
+	const uint64_t since_ns = entry->asked_ns > ended_ns ? entry->asked_ns : ended_ns;
 
-	if (fstatvfs(entry->fd, &disk) == 0 && disk.f_bavail == 0)
-		dprintf(entry->error_fd, "no space is left for pages in %s (TMPDIR)\n",
-			directory_of_pages());
-	close_file(&entry->fd);
-	entry->size = 0;
+	return entry->is_awaited && now_ns - since_ns < PAGE_CACHE_HELD_NS;
 }
 
-/* Looks after the child of an entry. */
-static void poll_child(struct entry *entry)
+/* Whether its place can be taken. A command that cannot be ended yet keeps its own. */
+static bool can_go(const struct entry *entry, uint64_t now_ns)
 {
-	struct stat info;
-	int status;
-
-	if (entry->child <= 0 || waitpid(entry->child, &status, WNOHANG) != entry->child)
-		return;
-	entry->child = 0;
-	entry->is_made = true;
-	entry->made_ns = clock_now_ns();
-	entry->size = fstat(entry->fd, &info) == 0 ? (uint64_t)info.st_size : 0;
-	entry->failure = failure_of(entry, status);
-	if (entry->failure == PAGE_FAILED)
-		explain_failure(entry);
+	return is_made(entry) && entry->child.pid <= 0 && !is_held(entry, now_ns);
 }
 
-/* The place of a key, or a free one, or the one that nobody has asked for longest. NULL: children make all pages. */
-static struct entry *place_of(struct page_cache *cache, const char *key)
+static struct entry *find(struct page_cache *cache, const char *key)
 {
-	struct entry *oldest = NULL;
-
 	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++)
 		if (strcmp(cache->entries[i].key, key) == 0)
 			return &cache->entries[i];
+	return NULL;
+}
+
+/* The one that can go and was not asked for longest, but for one of them; NULL: none can. */
+static struct entry *find_oldest(struct page_cache *cache, const struct entry *but, uint64_t now_ns)
+{
+	struct entry *oldest = NULL;
+
 	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
 		struct entry *entry = &cache->entries[i];
 
-		if (!entry->child && (!oldest || entry->asked_ns < oldest->asked_ns))
+		if (entry != but && can_go(entry, now_ns) &&
+		    (!oldest || entry->asked_ns < oldest->asked_ns))
 			oldest = entry;
 	}
-	if (!oldest)
-		return NULL;
-	clear(oldest);
-	snprintf(oldest->key, sizeof(oldest->key), "%s", key);
-	oldest->fd = oldest->error_fd = -1;
 	return oldest;
 }
 
-/* Frees pages until the others have room. */
-static void make_room(struct page_cache *cache, const struct entry *newest)
+/* A place for a new key; NULL: there is none. */
+static struct entry *take_place(struct page_cache *cache, const char *key, uint64_t now_ns)
 {
-	for (;;) {
-		struct entry *oldest = NULL;
-		uint64_t bytes = 0;
+	struct entry *entry = find(cache, "");
 
-		for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
-			struct entry *entry = &cache->entries[i];
+	if (!entry)
+		entry = find_oldest(cache, NULL, now_ns);
+	if (!entry)
+		return NULL;
+	clear(entry);
+	snprintf(entry->key, sizeof(entry->key), "%s", key);
+	entry->child = PAGE_CHILD_NONE;
+	return entry;
+}
 
-			bytes += entry->size;
-			if (*entry->key && entry != newest && !entry->child &&
-			    (!oldest || entry->asked_ns < oldest->asked_ns))
-				oldest = entry;
-		}
-		if (bytes <= PAGE_CACHE_BYTES || !oldest)
-			return;
+static uint64_t count_bytes(const struct page_cache *cache)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++)
+		bytes += cache->entries[i].child.size;
+	return bytes;
+}
+
+/* Frees pages until the others have room. Returns whether they have. */
+static bool make_room(struct page_cache *cache, const struct entry *but, uint64_t now_ns)
+{
+	struct entry *oldest;
+
+	while (count_bytes(cache) > PAGE_CACHE_BYTES &&
+	       (oldest = find_oldest(cache, but, now_ns)) != NULL)
 		clear(oldest);
-	}
+	return count_bytes(cache) <= PAGE_CACHE_BYTES;
 }
 
-/* ---- children */
+/* ---- what is made, and when */
 
-static int open_file(void)
+static int note_arguments(struct entry *entry, const struct page_wanted *wanted)
 {
-	const char *directory = directory_of_pages();
-	char path[PATH_MAX];
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	size_t size = 0, at = 0;
 
-	if (fd >= 0 || snprintf(path, sizeof(path), "%s/flamegrid-page-XXXXXX", directory) >=
-			       (int)sizeof(path))
-		return fd;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
-static int spawn(const struct page_cache *cache, const struct page_wanted *wanted,
-		 struct entry *entry)
-{
-	char *argv[PAGE_CACHE_ARGUMENTS + 2] = {(char *)cache->program};
-	const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	const int fds[] = {input, entry->fd, entry->error_fd};
-
-	if (input < 0)
-		return -errno;
+	assert(wanted->nr_argv && wanted->nr_argv <= PAGE_CACHE_ARGUMENTS);
 	for (uint32_t i = 0; i < wanted->nr_argv; i++)
-		argv[i + 1] = (char *)wanted->argv[i];
-	int error = child_process_start(cache->program, argv, environ, fds, &entry->child);
+		size += strlen(wanted->argv[i]) + 1;
+	char *arguments = malloc(size);
 
-	close(input);
-	return error;
-}
-
-static void begin(const struct page_cache *cache, const struct page_wanted *wanted,
-		  struct entry *entry)
-{
-	close_file(&entry->fd);
-	close_file(&entry->error_fd);
-	entry->size = 0;
-	entry->is_made = false;
-	entry->failure = PAGE_READY;
+	if (!arguments)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < wanted->nr_argv; i++) {
+		entry->name = strcpy(arguments + at, wanted->argv[i]);
+		at += strlen(wanted->argv[i]) + 1;
+	}
+	free(entry->arguments);
+	entry->arguments = arguments;
+	entry->nr_arguments = wanted->nr_argv;
 	entry->changed_ns = wanted->changed_ns;
-	entry->begun_ns = entry->made_ns = clock_now_ns();
-	entry->error_fd = memfd_create("flamegrid-error", MFD_CLOEXEC);
-	entry->fd = open_file();
-	const int open_error = entry->fd < 0 ? errno : 0;
-	int error = entry->fd < 0 || entry->error_fd < 0 ? -errno : spawn(cache, wanted, entry);
-
-	if (!error)
-		return;
-	entry->child = 0;
-	entry->is_made = true;
-	entry->failure = PAGE_FAILED;
-	if (open_error)
-		dprintf(entry->error_fd, "no page can be made in %s (TMPDIR): %s\n",
-			directory_of_pages(), strerror(open_error));
-	else
-		dprintf(entry->error_fd, "%s\n", strerror(-error));
+	return 0;
 }
 
-static uint32_t count_children(struct page_cache *cache)
+static void begin(const struct page_cache *cache, struct entry *entry, uint64_t now_ns)
+{
+	char *argv[PAGE_CACHE_ARGUMENTS + 2] = {(char *)cache->program}, *at = entry->arguments;
+
+	for (uint32_t i = 0; i < entry->nr_arguments; i++) {
+		argv[i + 1] = at;
+		at += strlen(at) + 1;
+	}
+	entry->turn = 0;
+	page_child_start(&entry->child, cache->program, argv, now_ns);
+}
+
+/* Puts it behind those that wait. What it was before goes. 0 or -ENOMEM. */
+static int enqueue(struct page_cache *cache, struct entry *entry, const struct page_wanted *wanted)
+{
+	int error = note_arguments(entry, wanted);
+
+	if (error)
+		return error;
+	page_child_fini(&entry->child);
+	entry->turn = ++cache->turns;
+	return 0;
+}
+
+static uint32_t count_making(const struct page_cache *cache)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
-		poll_child(&cache->entries[i]);
-		count += cache->entries[i].child > 0;
-	}
+	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++)
+		count += is_making(&cache->entries[i]);
 	return count;
+}
+
+/* NULL: none waits. */
+static struct entry *find_next(struct page_cache *cache)
+{
+	struct entry *next = NULL;
+
+	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
+		struct entry *entry = &cache->entries[i];
+
+		if (entry->turn && (!next || entry->turn < next->turn))
+			next = entry;
+	}
+	return next;
+}
+
+static void tend(struct page_cache *cache, uint64_t now_ns)
+{
+	struct entry *next;
+
+	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
+		struct entry *entry = &cache->entries[i];
+
+		if (*entry->key)
+			page_child_poll(&entry->child, entry->name, now_ns);
+		if (entry->turn && !is_held(entry, now_ns)) /* its asker has gone */
+			clear(entry);
+	}
+	while (count_making(cache) < PAGE_CACHE_CHILDREN && (next = find_next(cache)) != NULL &&
+	       make_room(cache, NULL, now_ns))
+		begin(cache, next, now_ns);
+}
+
+void page_cache_tend(struct page_cache *cache)
+{
+	tend(cache, clock_now_ns());
 }
 
 /* ---- pages */
 
-static bool is_fresh(const struct entry *entry, const struct page_wanted *wanted)
+/* Whoever waited for a page gets that one, even if a later one would differ: it might wait for good otherwise. */
+static bool is_fresh(const struct entry *entry, const struct page_wanted *wanted, uint64_t now_ns)
 {
-	const uint64_t took_ns = entry->made_ns - entry->begun_ns;
+	const struct page_child *child = &entry->child;
+	const uint64_t took_ns = child->ended_ns - child->begun_ns;
+	const uint64_t age_ns = now_ns - child->ended_ns;
 
-	if (!entry->is_made)
-		return false;
-	return (!wanted->is_live && entry->changed_ns == wanted->changed_ns &&
-		entry->failure == PAGE_READY) ||
-	       clock_now_ns() - entry->made_ns < PAGE_CACHE_FRESH_NS + 4 * took_ns;
+	if (child->pid > 0 || (entry->is_awaited && age_ns < PAGE_CACHE_HELD_NS))
+		return true;
+	if (child->state != PAGE_READY)
+		return age_ns < PAGE_CACHE_FRESH_NS + took_ns;
+	return (!wanted->is_live && entry->changed_ns == wanted->changed_ns) ||
+	       age_ns < PAGE_CACHE_FRESH_NS + 4 * took_ns;
 }
 
-static char *read_error(const struct entry *entry)
+static enum page_state give(struct page_cache *cache, struct entry *entry, enum page_ask ask,
+			    struct page *page, uint64_t now_ns)
 {
-	char *text = calloc(1, ERROR_MAX + 1);
+	const struct page_child *child = &entry->child;
 
-	if (text && (entry->error_fd < 0 || pread(entry->error_fd, text, ERROR_MAX, 0) <= 0))
-		snprintf(text, ERROR_MAX, "%s", "the page could not be made\n");
-	return text;
-}
-
-static enum page_state give(struct page_cache *cache, const struct entry *entry, struct page *page)
-{
-	make_room(cache, entry);
-	page->fd = entry->failure ? -1 : fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
+	make_room(cache, entry, now_ns);
+	if (ask == PAGE_TAKE)
+		entry->is_awaited = false;
+	page->fd = child->state == PAGE_READY ? fcntl(child->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (page->fd < 0) {
-		page->error = read_error(entry);
-		return entry->failure ? entry->failure : PAGE_FAILED;
+		page->error = page_child_error(child);
+		return child->state == PAGE_READY ? PAGE_FAILED : child->state;
 	}
-	page->size = entry->size;
+	page->size = child->size;
 	return PAGE_READY;
 }
 
 enum page_state page_cache_get(struct page_cache *cache, const struct page_wanted *wanted,
-			       struct page *page)
+			       enum page_ask ask, struct page *page)
 {
-	const uint32_t nr_children = count_children(cache);
-	struct entry *entry = place_of(cache, wanted->key);
+	const uint64_t now_ns = clock_now_ns();
 
 	*page = (struct page){.fd = -1};
-	if (!entry)
-		return PAGE_MAKING;
-	entry->asked_ns = clock_now_ns();
-	if (entry->child)
-		return PAGE_MAKING;
-	if (!is_fresh(entry, wanted)) {
-		if (nr_children < PAGE_CACHE_CHILDREN)
-			begin(cache, wanted, entry);
-		return PAGE_MAKING;
+	tend(cache, now_ns);
+	struct entry *entry = find(cache, wanted->key);
+	const bool is_there = entry != NULL;
+
+	if (is_there && is_made(entry) && is_fresh(entry, wanted, now_ns)) {
+		entry->asked_ns = now_ns;
+		return give(cache, entry, ask, page, now_ns);
 	}
-	return give(cache, entry, page);
+	if (ask == PAGE_AHEAD && count_making(cache) >= PAGE_CACHE_CHILDREN)
+		return PAGE_MAKING;
+	if (!is_there)
+		entry = take_place(cache, wanted->key, now_ns);
+	if (!entry)
+		return PAGE_FULL;
+	if ((!is_there || is_made(entry)) && enqueue(cache, entry, wanted)) {
+		clear(entry);
+		return PAGE_FAILED;
+	}
+	entry->asked_ns = now_ns;
+	entry->is_awaited |= ask != PAGE_AHEAD;
+	tend(cache, now_ns);
+	return PAGE_MAKING;
 }
 
 bool page_cache_begin(struct page_cache *cache, const struct page_wanted *wanted)
 {
-	const uint32_t nr_children = count_children(cache);
-	struct entry *entry =
-		nr_children < PAGE_CACHE_CHILDREN ? place_of(cache, wanted->key) : NULL;
+	const uint64_t now_ns = clock_now_ns();
+
+	tend(cache, now_ns);
+	struct entry *entry = count_making(cache) <= PAGE_CACHE_CHILDREN
+				      ? take_place(cache, wanted->key, now_ns)
+				      : NULL;
 
 	if (!entry)
 		return false;
-	entry->asked_ns = clock_now_ns();
-	begin(cache, wanted, entry);
+	if (note_arguments(entry, wanted)) {
+		clear(entry);
+		return false;
+	}
+	entry->asked_ns = now_ns;
+	entry->is_awaited = true;
+	begin(cache, entry, now_ns);
 	return true;
 }
 
-enum page_state page_cache_look(struct page_cache *cache, const char *key, struct page *page)
+enum page_state page_cache_look(struct page_cache *cache, const char *key, enum page_ask ask,
+				struct page *page)
 {
-	count_children(cache);
-	*page = (struct page){.fd = -1};
-	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++) {
-		struct entry *entry = &cache->entries[i];
+	const uint64_t now_ns = clock_now_ns();
 
-		if (strcmp(entry->key, key) != 0)
-			continue;
-		entry->asked_ns = clock_now_ns();
-		return entry->is_made ? give(cache, entry, page) : PAGE_MAKING;
-	}
-	return PAGE_NOTHING;
+	*page = (struct page){.fd = -1};
+	tend(cache, now_ns);
+	struct entry *entry = find(cache, key);
+
+	if (!entry)
+		return PAGE_NOTHING;
+	entry->asked_ns = now_ns;
+	return is_made(entry) ? give(cache, entry, ask, page, now_ns) : PAGE_MAKING;
 }

@@ -13,6 +13,7 @@
 #include "cli/base/newest_profile.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/profile_list.h"
+#include "report/model/report_summary.h"
 #include "report/names/clean_text.h"
 #include "report/writers/html/html_text.h"
 #include "timeline/log/event_place.h"
@@ -21,7 +22,8 @@
 #define NS_PER_S       UINT64_C(1000000000)
 #define FNV_OFFSET     UINT64_C(0xcbf29ce484222325)
 #define FNV_PRIME      UINT64_C(0x100000001b3)
-#define BYTES_A_MIB    (1024.0 * 1024.0)
+#define BLOCK          512u /* of st_blocks */
+#define SIZE_TEXT      32u
 
 struct serve_list {
 	const char *const *paths;
@@ -211,20 +213,35 @@ static void write_windows(FILE *out, const struct served_profile *profile, const
 	fputs("</form>", out);
 }
 
+/* A damaged file may end far behind its bytes. */
+static void write_size(FILE *out, const struct served_profile *profile)
+{
+	char size[SIZE_TEXT], on_disk[SIZE_TEXT];
+	struct stat info;
+
+	if (stat(profile->store, &info))
+		return;
+	const uint64_t bytes = (uint64_t)info.st_size, blocks = (uint64_t)info.st_blocks * BLOCK;
+
+	fputs(report_summary_bytes(bytes, size), out);
+	if (blocks < bytes / 2)
+		fprintf(out, ", of which the disk has %s", report_summary_bytes(blocks, on_disk));
+}
+
 static void write_row(FILE *out, const struct served_profile *profile, const char *key,
 		      uint64_t now_ns)
 {
 	char age[NEWEST_PROFILE_AGE_SIZE],
 		*clean = clean_text_of(profile->path, strlen(profile->path));
-	struct stat info;
 	const uint64_t age_s =
 		now_ns > profile->time_ns ? (now_ns - profile->time_ns) / NS_PER_S : 0;
 
 	fprintf(out, "<tr><td><a href=\"/p/%s/\">", profile->id);
 	html_text_write(out, clean);
-	fprintf(out, "</a><td>%s<td>%s<td class=\"n\">%.1f MiB<td>",
-		profile->is_live ? "being written" : "", newest_profile_age(age_s, age),
-		stat(profile->store, &info) == 0 ? (double)info.st_size / BYTES_A_MIB : 0);
+	fprintf(out, "</a><td>%s<td>%s<td class=\"n\">", profile->is_live ? "being written" : "",
+		newest_profile_age(age_s, age));
+	write_size(out, profile);
+	fputs("<td>", out);
 	write_timeline(out, profile);
 	write_windows(out, profile, key);
 	fputs("</tr>\n", out);

@@ -14,6 +14,7 @@
 #include "serve_list.h"
 
 #include "base/log.h"
+#include "proto/options/duration.h"
 #include "report/names/clean_text.h"
 
 #define NAME_SIZE    20u
@@ -22,6 +23,8 @@
 #define QUERY_VALUES 4u
 #define NS_DIGITS    16u /* 115 days */
 #define RANGE_SIZE   40u
+#define RETRY_S      "5" /* a place is free as soon as an asker has taken its page */
+#define HTML_TYPE    "text/html; charset=utf-8"
 
 struct serve_site {
 	char token[SERVE_SITE_TOKEN];
@@ -38,10 +41,26 @@ static const char waiting_page[] =
 	"<meta name=\"color-scheme\" content=\"light dark\">"
 	"<body><p>The page is being made…</p>"
 	"<script>const ask = (ms) => setTimeout(() => fetch(location.href, {method: 'HEAD'})"
-	".then(({status}) => status === 202 ? ask(Math.min(500, ms * 1.05)) : location.reload(),"
+	".then(({status}) => status === 202 || status === 503 ? ask(Math.min(500, ms * 1.05)) : "
+	"location.reload(),"
 	" () => ask(500)), ms);"
 	"ask(40)</script>"
 	"<noscript><meta http-equiv=\"refresh\" content=\"1\"></noscript></body></html>\n";
+
+static const char full_page[] =
+	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>flamegrid</title>"
+	"<meta name=\"color-scheme\" content=\"light dark\">"
+	"<meta http-equiv=\"refresh\" content=\"" RETRY_S "\">"
+	"<body><p>More pages are asked for than can wait. This one asks again each " RETRY_S
+	" s.</p></body></html>\n";
+
+static const char no_timeline_page[] =
+	"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>flamegrid</title>"
+	"<meta name=\"color-scheme\" content=\"light dark\">"
+	"<body><p>The profile has no timeline, so no part of its time can be shown. "
+	"<code>flamegrid run --timeline all</code> keeps one. "
+	"A part of a profile has none: ask the whole.</p>"
+	"<p><a href=\"./\">The page of the profile</a></p></body></html>\n";
 
 static int make_token(char token[static SERVE_SITE_TOKEN])
 {
@@ -193,7 +212,7 @@ void serve_site_begin(struct serve_site *site)
 	if (!profile)
 		return;
 	want_flame(profile, &flame);
-	page_cache_get(site->pages, &flame.wanted, &page);
+	page_cache_get(site->pages, &flame.wanted, PAGE_AHEAD, &page);
 	if (page.fd >= 0)
 		close(page.fd);
 	free(page.error);
@@ -202,7 +221,7 @@ void serve_site_begin(struct serve_site *site)
 static int answer_list(struct serve_site *site, struct http_answer *answer)
 {
 	answer->status = 200;
-	answer->type = "text/html; charset=utf-8";
+	answer->type = HTML_TYPE;
 	int error = http_answer_header(answer, "Content-Security-Policy",
 				       "default-src 'none'; style-src 'unsafe-inline'; form-action "
 				       "'self'; frame-ancestors 'none'");
@@ -215,12 +234,26 @@ static int answer_list(struct serve_site *site, struct http_answer *answer)
 	return error;
 }
 
+static int answer_full(struct http_answer *answer)
+{
+	int error = http_answer_header(answer, "Retry-After", RETRY_S);
+
+	return error ? error : answer_text(answer, 503, HTML_TYPE, full_page);
+}
+
+static enum page_ask ask_of(const struct http_request *request)
+{
+	return request->is_head ? PAGE_LOOK : PAGE_TAKE;
+}
+
 static int give_page(enum page_state state, struct page *page, const char *type,
 		     struct http_answer *answer)
 {
 	switch (state) {
 	case PAGE_MAKING:
-		return answer_text(answer, 202, "text/html; charset=utf-8", waiting_page);
+		return answer_text(answer, 202, HTML_TYPE, waiting_page);
+	case PAGE_FULL:
+		return answer_full(answer);
 	case PAGE_FAILED:
 	case PAGE_NOTHING:
 	case PAGE_REFUSED:
@@ -239,19 +272,35 @@ static int give_page(enum page_state state, struct page *page, const char *type,
 	return 0;
 }
 
-static int answer_page(struct serve_site *site, const struct page_wanted *wanted, const char *type,
+static int answer_page(struct serve_site *site, const struct http_request *request,
+		       const struct page_wanted *wanted, const char *type,
 		       struct http_answer *answer)
 {
 	struct page page;
-	const enum page_state state = page_cache_get(site->pages, wanted, &page);
+	const enum page_state state = page_cache_get(site->pages, wanted, ask_of(request), &page);
 
 	return give_page(state, &page, type, answer);
 }
 
-/* A number of nanoseconds. false: the text is none. */
-static bool take_ns(const char *text, uint64_t *ns)
+/* A value that is not there, or is empty, as a form sends it. */
+static bool is_given(const struct http_query *query, const char *name)
 {
-	if (!text || !*text || strlen(text) > NS_DIGITS || text[strspn(text, "0123456789")])
+	const char *value = http_query_value(query, name);
+
+	return value && *value;
+}
+
+/* A number is nanoseconds, and may have 16 digits, which a double has not. With a unit it is as of the command. Without
+ * a value *ns stays. false: the text is no time. */
+static bool take_time(const struct http_query *query, const char *name, uint64_t *ns)
+{
+	const char *text = http_query_value(query, name);
+
+	if (!is_given(query, name))
+		return true;
+	if (text[strspn(text, "0123456789.")])
+		return duration_parse(text, ns, NULL) == 0;
+	if (strlen(text) > NS_DIGITS || strchr(text, '.'))
 		return false;
 	*ns = strtoull(text, NULL, 10);
 	return true;
@@ -259,38 +308,42 @@ static bool take_ns(const char *text, uint64_t *ns)
 
 static int answer_no_timeline(struct http_answer *answer)
 {
-	return answer_text(
-		answer, 400, "text/plain; charset=utf-8",
-		"The profile has no timeline: `flamegrid run --timeline all` keeps one. A "
-		"part of a profile has none; ask the whole.\n");
+	return answer_text(answer, 404, HTML_TYPE, no_timeline_page);
 }
 
 /* The page of a range, which the time axis of the whole page leads to. */
 static int answer_range(struct serve_site *site, const struct served_profile *profile,
-			const struct http_query *query, struct http_answer *answer)
+			const struct http_request *request, struct http_answer *answer)
 {
-	char key[PAGE_CACHE_KEY], from[RANGE_SIZE], to[RANGE_SIZE];
-	const char *const argv[] = {"timeline", "--format", "html", from, to, "--", profile->path};
-	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
-					   profile->changed_ns, profile->is_live};
-	uint64_t from_ns, to_ns;
+	char key[PAGE_CACHE_KEY], from[RANGE_SIZE], to[RANGE_SIZE] = "";
+	const char *argv[PAGE_CACHE_ARGUMENTS] = {"timeline", "--format", "html", from};
+	uint32_t count = 4;
+	uint64_t from_ns = 0, to_ns = UINT64_MAX;
 
-	if (!take_ns(http_query_value(query, "from"), &from_ns) ||
-	    !take_ns(http_query_value(query, "to"), &to_ns) || from_ns >= to_ns)
+	if (!take_time(request->query, "from", &from_ns) ||
+	    !take_time(request->query, "to", &to_ns) || from_ns >= to_ns)
 		return answer_text(answer, 400, "text/plain; charset=utf-8",
-				   "from and to are nanoseconds from the profile's first event, "
-				   "and from is less.\n");
+				   "from and to are times from the profile's first event, such as "
+				   "1.5s; a number alone is nanoseconds. from is less than to.\n");
 	if (!profile->has_timeline)
 		return answer_no_timeline(answer);
 	snprintf(from, sizeof(from), "--from=%" PRIu64 "ns", from_ns);
-	snprintf(to, sizeof(to), "--to=%" PRIu64 "ns", to_ns);
+	if (to_ns != UINT64_MAX) {
+		snprintf(to, sizeof(to), "--to=%" PRIu64 "ns", to_ns);
+		argv[count++] = to;
+	}
 	snprintf(key, sizeof(key), "%s page %s %s", profile->id, from, to);
-	return answer_page(site, &wanted, "text/html; charset=utf-8", answer);
+	argv[count++] = "--";
+	argv[count++] = profile->path;
+	const struct page_wanted wanted = {key, argv, count, profile->changed_ns, profile->is_live};
+
+	return answer_page(site, request, &wanted, HTML_TYPE, answer);
 }
 
 static int answer_flame(struct serve_site *site, const struct served_profile *profile,
-			const struct http_query *query, struct http_answer *answer)
+			const struct http_request *request, struct http_answer *answer)
 {
+	const struct http_query *query = request->query;
 	static const char *const names[] = {"from", "to", "within", "token", NULL};
 
 	/* A page of another time than the one that was asked for would mislead. */
@@ -298,12 +351,12 @@ static int answer_flame(struct serve_site *site, const struct served_profile *pr
 		return answer_text(answer, 400, "text/plain; charset=utf-8",
 				   "A page takes from and to; step, around-worst and ranks are of "
 				   "/timeline.\n");
-	if (http_query_value(query, "from") || http_query_value(query, "to"))
-		return answer_range(site, profile, query, answer);
+	if (is_given(query, "from") || is_given(query, "to"))
+		return answer_range(site, profile, request, answer);
 	struct wanted_flame flame;
 
 	want_flame(profile, &flame);
-	return answer_page(site, &flame.wanted, "text/html; charset=utf-8", answer);
+	return answer_page(site, request, &flame.wanted, HTML_TYPE, answer);
 }
 
 /* Values that a time, a number or a list of ranks can have; the command says whether they are one. */
@@ -336,8 +389,9 @@ static int name_download(const struct served_profile *profile, const char *const
 }
 
 static int answer_timeline(struct serve_site *site, const struct served_profile *profile,
-			   const struct http_query *query, struct http_answer *answer)
+			   const struct http_request *request, struct http_answer *answer)
 {
+	const struct http_query *query = request->query;
 	static const char *const names[QUERY_VALUES] = {"from", "to", "step", "ranks"};
 	static const char *const all[] = {"from",         "to",    "step", "ranks",
 					  "around-worst", "token", NULL};
@@ -374,7 +428,7 @@ static int answer_timeline(struct serve_site *site, const struct served_profile 
 	argv[count++] = "--";
 	argv[count++] = profile->path;
 	const struct page_wanted wanted = {key, argv, count, profile->changed_ns, profile->is_live};
-	int error = answer_page(site, &wanted, "application/octet-stream", answer);
+	int error = answer_page(site, request, &wanted, "application/octet-stream", answer);
 
 	if (!error && answer->status == 200)
 		error = name_download(profile, argv + 1, nr_options, answer);
@@ -441,16 +495,16 @@ static int open_window(struct serve_site *site, const struct served_profile *pro
 
 /* What `flamegrid control` said of a window that was opened. */
 static int answer_window(struct serve_site *site, const struct served_profile *profile,
-			 const struct http_query *query, struct http_answer *answer)
+			 const struct http_request *request, struct http_answer *answer)
 {
-	const char *number = http_query_value(query, "number");
+	const char *number = http_query_value(request->query, "number");
 	char key[PAGE_CACHE_KEY];
 	struct page page;
 
 	if (!number || strlen(number) > NS_DIGITS)
 		return -ENOENT;
 	snprintf(key, sizeof(key), "%s window %s", profile->id, number);
-	const enum page_state state = page_cache_look(site->pages, key, &page);
+	const enum page_state state = page_cache_look(site->pages, key, ask_of(request), &page);
 
 	return state == PAGE_NOTHING && !page.error
 		       ? -ENOENT
@@ -470,12 +524,19 @@ static int answer_profile(struct serve_site *site, const struct http_request *re
 		return strcmp(what, "/window") == 0 ? open_window(site, profile, request, answer)
 						    : -ENOENT;
 	if (strcmp(what, "/window") == 0)
-		return answer_window(site, profile, request->query, answer);
+		return answer_window(site, profile, request, answer);
 	if (strcmp(what, "/") == 0)
-		return answer_flame(site, profile, request->query, answer);
+		return answer_flame(site, profile, request, answer);
 	if (strcmp(what, "/timeline") == 0)
-		return answer_timeline(site, profile, request->query, answer);
+		return answer_timeline(site, profile, request, answer);
 	return -ENOENT;
+}
+
+void serve_site_tend(void *context)
+{
+	const struct serve_site *site = context;
+
+	page_cache_tend(site->pages);
 }
 
 int serve_site_answer(void *context, const struct http_request *request, struct http_answer *answer)

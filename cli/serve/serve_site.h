@@ -29,6 +29,9 @@ const char *serve_site_token(const struct serve_site *site);
  * if there are several. Not beside serve_site_answer(). */
 void serve_site_begin(struct serve_site *site);
 
+/* Ends what takes too long, and begins what waits. The tend() of http_server_options with the site as its context. */
+void serve_site_tend(void *context);
+
 /* An http_answer_fn with the site as its context. */
 int serve_site_answer(void *context, const struct http_request *request,
 		      struct http_answer *answer);

@@ -166,7 +166,7 @@ static int load(const char *path, struct profile *profile, bool names_alone, cha
 			explain(path, status, "damaged: what stands in it cannot be", error);
 	}
 	if (status)
-		explain(path, status, database_error(database), error);
+		explain(path, status, database_error_of(database, status), error);
 	database_close(database);
 	if (!profile->written)
 		profile->written = is_still_written(path, life);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/thread_crew.h"
 
@@ -37,6 +38,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 struct work {
 	uint32_t done[THREAD_CREW_MOST + 1];
 	pthread_t threads[THREAD_CREW_MOST];
+	char names[THREAD_CREW_MOST][16];
 };
 
 static void note(void *context, uint32_t part)
@@ -45,6 +47,7 @@ static void note(void *context, uint32_t part)
 
 	work->done[part]++;
 	work->threads[part] = pthread_self();
+	pthread_getname_np(pthread_self(), work->names[part], sizeof(work->names[part]));
 }
 
 static void each_part_is_done_once(void **state)
@@ -52,7 +55,7 @@ static void each_part_is_done_once(void **state)
 	(void)state;
 	for (uint32_t nr = 1; nr <= THREAD_CREW_MOST; nr++)
 		for (int i = 0; i < 2; i++) {
-			struct work work = {{0}, {0}};
+			struct work work = {.done = {0}};
 
 			has_threads = i;
 			thread_crew_run(nr, note, &work);
@@ -63,6 +66,10 @@ static void each_part_is_done_once(void **state)
 				assert_int_equal(
 					pthread_equal(work.threads[part], pthread_self()) != 0,
 					!has_threads);
+			/* The caller's thread keeps its name. */
+			for (uint32_t part = 0; part < nr; part++)
+				assert_int_equal(strcmp(work.names[part], THREAD_CREW_NAME) == 0,
+						 part && has_threads);
 		}
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@
 #define LARGE_BYTES   (32u << 20) /* more than sockets hold */
 
 static struct http_server *server;
-static atomic_uint nr_answers, nr_posts;
+static atomic_uint nr_answers, nr_posts, nr_heads;
+static int tended; /* an eventfd of times at which the server's thread tended something */
 
 static bool has_no_descriptor;
 
@@ -42,6 +44,7 @@ static int answer_request(void *context, const struct http_request *request,
 	atomic_fetch_add(&nr_answers, 1);
 	atomic_fetch_add(&nr_posts, request->is_post && strcmp(request->origin, "http://a") == 0 &&
 					    strcmp(request->host, "x") == 0);
+	atomic_fetch_add(&nr_heads, request->is_head);
 	if (strcmp(request->path, "/broken") == 0)
 		return -EIO;
 	if (strcmp(request->path, "/large") == 0) {
@@ -67,8 +70,17 @@ static void start(uint32_t time_ms)
 	char *error;
 
 	atomic_store(&nr_answers, 0);
+	atomic_store(&nr_heads, 0);
 	assert_int_equal(http_address_parse(FIRST_ADDRESS ":0", &options.address, &error), 0);
 	assert_int_equal(http_server_start(&options, &server, &error), 0);
+}
+
+static void tend(void *context)
+{
+	const uint64_t one = 1;
+
+	assert_ptr_equal(context, &nr_answers);
+	assert_int_equal(write(tended, &one, sizeof(one)), sizeof(one));
 }
 
 static int set_up(void **state)
@@ -152,6 +164,9 @@ static void head_has_no_body(void **state)
 	assert_begins(text, "HTTP/1.1 200 OK\r\n");
 	assert_non_null(strstr(text, "\r\nContent-Length: 3\r\n"));
 	assert_string_equal(strstr(text, "\r\n\r\n"), "\r\n\r\n");
+	assert_int_equal(atomic_load(&nr_heads), 1);
+	ask("GET /accept HTTP/1.1\r\nHost: x\r\nAccept: a/b\r\n\r\n", text);
+	assert_int_equal(atomic_load(&nr_heads), 1);
 }
 
 static void other_paths_and_methods_are_refused(void **state)
@@ -356,6 +371,26 @@ static void a_server_stops_with_open_connections(void **state)
 	assert_string_equal(read_all(fd, text), "");
 }
 
+static void a_server_that_nobody_asks_tends_what_it_has(void **state)
+{
+	struct http_server_options options = {
+		.answer = answer_request, .tend = tend, .context = &nr_answers};
+	uint64_t count;
+	char *error;
+
+	(void)state;
+	atomic_store(&nr_answers, 0);
+	tended = eventfd(0, EFD_CLOEXEC);
+	assert_true(tended >= 0);
+	assert_int_equal(http_address_parse(FIRST_ADDRESS ":0", &options.address, &error), 0);
+	assert_int_equal(http_server_start(&options, &server, &error), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(read(tended, &count, sizeof(count)), sizeof(count));
+	http_server_stop(server);
+	assert_int_equal(atomic_load(&nr_answers), 0);
+	close(tended);
+}
+
 static void a_server_without_descriptors_says_so(void **state)
 {
 	struct http_server_options options = {.answer = answer_request};
@@ -375,6 +410,7 @@ static void a_server_without_descriptors_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_server_that_nobody_asks_tends_what_it_has),
 		cmocka_unit_test(a_server_without_descriptors_says_so),
 		cmocka_unit_test_setup_teardown(a_request_gets_its_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(head_has_no_body, set_up, tear_down),

@@ -1,6 +1,7 @@
 /* Events of many processes in many blocks, whose times overlap, read by several threads and by one. */
 #include "tests/support/cmocka_test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -49,6 +50,37 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus)
 	for (uint32_t i = 0; i < made.nr_cpus; i++)
 		CPU_SET(i, cpus);
 	return 0;
+}
+
+/* Where memory does not suffice for a second reader: of a source of its own, or of its events. */
+static bool has_no_source;
+static int shares_error;
+
+struct timeline_source *__real_timeline_source_again(const struct timeline_source *source);
+struct timeline_source *__wrap_timeline_source_again(const struct timeline_source *source);
+
+struct timeline_source *__wrap_timeline_source_again(const struct timeline_source *source)
+{
+	return has_no_source ? NULL : __real_timeline_source_again(source);
+}
+
+int __real_timeline_events_read(struct timeline_source *source,
+				const struct timeline_request *request, bool reaches,
+				struct timeline_events *events);
+int __wrap_timeline_events_read(struct timeline_source *source,
+				const struct timeline_request *request, bool reaches,
+				struct timeline_events *events);
+
+/* Those that share the processes name theirs. */
+int __wrap_timeline_events_read(struct timeline_source *source,
+				const struct timeline_request *request, bool reaches,
+				struct timeline_events *events)
+{
+	int error = __real_timeline_events_read(source, request, reaches, events);
+
+	return error || !shares_error || !request->processes || !request->processes[PROCESSES - 1]
+		       ? error
+		       : shares_error;
 }
 
 static uint32_t some(struct fixture *f, uint32_t most)
@@ -286,6 +318,30 @@ static void damage_is_counted_once(void **state)
 	timeline_events_fini(&one);
 }
 
+static void one_reader_reads_all_where_memory_does_not_suffice_for_several(void **state)
+{
+	struct fixture *f = *state;
+
+	static const int errors[] = {0, -ENOMEM, -EMFILE};
+
+	for (uint32_t i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		struct timeline_events several, one;
+
+		has_no_source = i == 0;
+		shares_error = errors[i];
+		int error = events_crew_read(f->source, &TIMELINE_REQUEST_ALL, &several);
+		has_no_source = false;
+		shares_error = 0;
+		assert_int_equal(error, 0);
+		assert_int_equal(
+			timeline_events_read(f->source, &TIMELINE_REQUEST_ALL, false, &one), 0);
+		assert_int_not_equal(one.nr_work, 0);
+		check_same(&several, &one);
+		timeline_events_fini(&several);
+		timeline_events_fini(&one);
+	}
+}
+
 struct item {
 	uint32_t key, process_id, place;
 };
@@ -331,6 +387,7 @@ int main(void)
 		TEST(any_range_is_as_one_reader_reads_it_to_the_nanosecond),
 		TEST(marks_around_a_range_come_behind_its_own),
 		TEST(damage_is_counted_once),
+		TEST(one_reader_reads_all_where_memory_does_not_suffice_for_several),
 		TEST(items_are_sorted_by_process_and_equal_ones_keep_their_order),
 	};
 

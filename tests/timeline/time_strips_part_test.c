@@ -6,19 +6,31 @@
 #include <string.h>
 
 #include "aggregator/profile/roster.h"
+#include "timeline/log/event_log.h"
+#include "timeline/log/event_packer.h"
+
+static void read_part_of(struct strips_fixture *f, uint64_t from_ns, uint64_t to_ns,
+			 uint64_t reach_ns, const uint8_t *processes, struct time_strips *strips)
+{
+	const struct timeline_request request = {
+		.from_ns = from_ns - reach_ns, .to_ns = to_ns, .processes = processes};
+	struct timeline_events events;
+
+	assert_int_equal(timeline_events_read(f->source, &request, false, &events), 0);
+	const struct time_strips_part part = {.events = &events,
+					      .request = &request,
+					      .origin_ns = FIRST_NS,
+					      .from_ns = from_ns,
+					      .to_ns = to_ns};
+	assert_int_equal(time_strips_make(f->source, &f->waits, &part, strips), 0);
+	timeline_events_fini(&events);
+}
 
 /* Reads a part, with events of so long before it. */
 static void read_part(struct strips_fixture *f, uint64_t from_ns, uint64_t to_ns, uint64_t reach_ns,
 		      struct time_strips *strips)
 {
-	const struct timeline_request request = {.from_ns = from_ns - reach_ns, .to_ns = to_ns};
-	struct timeline_events events;
-
-	assert_int_equal(timeline_events_read(f->source, &request, false, &events), 0);
-	const struct time_strips_part part = {
-		.events = &events, .origin_ns = FIRST_NS, .from_ns = from_ns, .to_ns = to_ns};
-	assert_int_equal(time_strips_make(f->source, &f->waits, &part, strips), 0);
-	timeline_events_fini(&events);
+	read_part_of(f, from_ns, to_ns, reach_ns, NULL, strips);
 }
 
 /* The strip of a device; NULL: it has no work there. Those that have none are left out. */
@@ -187,6 +199,7 @@ static void of_too_many_pieces_there_are_no_boxes(void **state)
 		const struct timeline_events events = {.work = work,
 						       .nr_work = TIME_BOXES_MOST + more};
 		const struct time_strips_part part = {.events = &events,
+						      .request = &TIMELINE_REQUEST_ALL,
 						      .origin_ns = FIRST_NS,
 						      .from_ns = FIRST_NS,
 						      .to_ns = FIRST_NS + SPAN_NS};
@@ -221,6 +234,83 @@ static void a_part_without_time_or_work_has_no_strips(void **state)
 	time_strips_fini(&strips);
 }
 
+static void add_mark(struct event_packer *packer, enum record_mark mark, uint64_t time_ns)
+{
+	event_packer_launch(
+		packer, &(struct launch_record){.time_ns = time_ns,
+						.cbid = (uint16_t)mark,
+						.flags = RECORD_LAUNCH_MARK | RECORD_LAUNCH_HOST});
+}
+
+/* Behind all work, process 1 was not captured for a time, and then had a kernel on its first device. */
+static void add_pause(struct strips_fixture *f, uint64_t from_ns, uint64_t to_ns)
+{
+	struct event_log_options options = {.keeps = true};
+	struct event_log *log;
+
+	timeline_source_destroy(f->source);
+	memcpy(options.profile, f->profile.timeline_id, sizeof(options.profile));
+	assert_int_equal(event_log_open(f->store, &options, &log), 0);
+	event_packer_begin(event_log_packer(log), 1, OFFSET_NS, true);
+	add_mark(event_log_packer(log), RECORD_MARK_WINDOW_END, from_ns);
+	add_mark(event_log_packer(log), RECORD_MARK_WINDOW, to_ns);
+	event_packer_record(event_log_packer(log),
+			    &(struct gpu_record){.start_ns = to_ns - OFFSET_NS,
+						 .end_ns = to_ns - OFFSET_NS + 100,
+						 .name_id = f->gemm,
+						 .kind = RECORD_GPU_KERNEL});
+	event_log_write(log, 2);
+	event_log_close(log);
+	f->source = timeline_source_create(f->store, &f->profile, NULL);
+	assert_non_null(f->source);
+}
+
+/* How long the strip of a device has this in all of its bins. */
+static uint64_t sum_of(const struct time_strips *strips, uint32_t device, enum strip_part part)
+{
+	const struct time_strip *strip = strip_of(strips, device);
+	uint64_t sum_ns = 0;
+
+	assert_non_null(strip);
+	for (uint32_t bin = 0; bin < strips->axis.nr_bins; bin++)
+		sum_ns += strip->bins.ns[bin * STRIP_PARTS + part];
+	return sum_ns;
+}
+
+static void a_part_without_work_tells_what_was_not_captured(void **state)
+{
+	static const uint8_t second[2] = {0, 1};
+	const uint64_t pause_ns = FIRST_NS + 2 * SPAN_NS, end_ns = pause_ns + SPAN_NS;
+	struct strips_fixture *f = *state;
+	struct time_strips strips;
+
+	add_pause(f, pause_ns, end_ns);
+	/* All of the part lies in the pause: both devices of the process have a strip, the other process has none. */
+	read_part(f, pause_ns + 100, pause_ns + 1100, 0, &strips);
+	assert_int_equal(strips.nr_strips, 2);
+	assert_int_equal(strips.boxes.nr_boxes, 0);
+	assert_int_equal(sum_of(&strips, 0, STRIP_PAUSES), 1000);
+	assert_int_equal(sum_of(&strips, 1, STRIP_PAUSES), 1000);
+	time_strips_fini(&strips);
+	/* A half of it does. */
+	read_part(f, pause_ns - 500, pause_ns + 500, 0, &strips);
+	assert_int_equal(strips.nr_strips, 2);
+	assert_int_equal(sum_of(&strips, 0, STRIP_PAUSES), 500);
+	time_strips_fini(&strips);
+	/* The process has work: only the device that had some is shown. */
+	read_part(f, end_ns - 500, end_ns + 500, 0, &strips);
+	assert_int_equal(strips.nr_strips, 1);
+	assert_int_equal(sum_of(&strips, 1, STRIP_PAUSES), 500);
+	assert_int_equal(sum_of(&strips, 1, STRIP_COMPUTE), 100);
+	time_strips_fini(&strips);
+	read_part(f, pause_ns - 500, pause_ns, 0, &strips);
+	assert_int_equal(strips.nr_strips, 0);
+	time_strips_fini(&strips);
+	read_part_of(f, pause_ns + 100, pause_ns + 1100, 0, second, &strips);
+	assert_int_equal(strips.nr_strips, 0);
+	time_strips_fini(&strips);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, strips_fixture_set_up, strips_fixture_tear_down)
 
@@ -233,6 +323,7 @@ int main(void)
 		TEST(boxes_are_the_pieces_of_a_part_and_each_as_a_whole),
 		TEST(of_too_many_pieces_there_are_no_boxes),
 		TEST(a_part_without_time_or_work_has_no_strips),
+		TEST(a_part_without_work_tells_what_was_not_captured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

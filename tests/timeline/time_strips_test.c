@@ -1,6 +1,7 @@
 #include "strips_fixture.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,30 @@
 #include "timeline/log/event_packer.h"
 
 #define RANKS 600u
+
+/* The CPUs, and whether there is memory for one reader alone. */
+static uint32_t nr_cpus = 2;
+static bool has_no_source;
+
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus);
+
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *cpus)
+{
+	(void)pid;
+	(void)size;
+	CPU_ZERO(cpus);
+	for (uint32_t i = 0; i < nr_cpus; i++)
+		CPU_SET(i, cpus);
+	return 0;
+}
+
+struct timeline_source *__real_timeline_source_again(const struct timeline_source *source);
+struct timeline_source *__wrap_timeline_source_again(const struct timeline_source *source);
+
+struct timeline_source *__wrap_timeline_source_again(const struct timeline_source *source)
+{
+	return has_no_source ? NULL : __real_timeline_source_again(source);
+}
 
 static void check_strip(const struct strips_fixture *f, const struct time_strips *strips,
 			uint32_t device)
@@ -196,6 +221,23 @@ static void many_devices_have_fewer_bins_and_the_last_ones_are_counted(void **st
 	time_strips_fini(&strips);
 }
 
+static void one_reader_reads_all_where_memory_does_not_suffice_for_several(void **state)
+{
+	struct strips_fixture *f = *state;
+	struct time_strips strips;
+
+	has_no_source = true;
+	for (nr_cpus = 1; nr_cpus < 4; nr_cpus++) {
+		assert_int_equal(time_strips_read(f->source, &f->waits, 0, &strips), 0);
+		assert_int_equal(strips.nr_strips, DEVICES);
+		for (uint32_t device = 0; device < DEVICES; device++)
+			check_strip(f, &strips, device);
+		time_strips_fini(&strips);
+	}
+	nr_cpus = 2;
+	has_no_source = false;
+}
+
 static void too_little_memory_is_an_error(void **state)
 {
 	struct strips_fixture *f = *state;
@@ -229,6 +271,7 @@ int main(void)
 		TEST(devices_come_by_rank_and_say_whose_they_are),
 		TEST(steps_begin_with_their_first_process),
 		TEST(many_devices_have_fewer_bins_and_the_last_ones_are_counted),
+		TEST(one_reader_reads_all_where_memory_does_not_suffice_for_several),
 		TEST(too_little_memory_is_an_error),
 		TEST(without_a_log_there_is_an_error),
 	};

@@ -46,7 +46,7 @@ static const char begin_anew[] =
 
 static int explain(struct database *database, const char *path, int status, char **error)
 {
-	return error_text_set(error, status, "%s: %s", path, database_error(database));
+	return error_text_set(error, status, "%s: %s", path, database_error_of(database, status));
 }
 
 /* ---- the copy */

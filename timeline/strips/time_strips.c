@@ -6,6 +6,7 @@
 
 #include "step_before.h"
 #include "strip_part.h"
+#include "strip_pauses.h"
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
@@ -43,7 +44,7 @@ struct maker {
 	struct strip_devices devices;
 	struct nccl_names names;
 	struct strip_bins *bins; /* owns; of the first TIME_STRIPS_MOST devices */
-	uint8_t *have_work;      /* owns; by device */
+	uint8_t *have_work;      /* owns; by device: STRIP_HAS_WORK or STRIP_HAS_PAUSE */
 	uint8_t *processes;      /* owns; [id - 1]: it has a strip; NULL: all may have one */
 	struct pieces *pieces;   /* owns; as bins */
 	struct capture_pauses pauses;
@@ -102,7 +103,7 @@ static int take_work(void *context, const struct timeline_work *work)
 	const uint32_t device =
 		strip_devices_find(&maker->devices, work->process_id, work->device_id);
 
-	maker->have_work[device] = 1;
+	maker->have_work[device] = STRIP_HAS_WORK;
 	if (device >= TIME_STRIPS_MOST)
 		return 0;
 	return add_pieces(maker, work, device);
@@ -198,7 +199,7 @@ static int take_stretch(void *context, uint64_t from_ns, uint64_t to_ns)
 	return error ? error : add_to_bins(maker);
 }
 
-/* Moves the bins of devices with work into the strips. 0 or -ENOMEM. */
+/* Moves the bins of devices with work, or with a pause that is shown, into the strips. 0 or -ENOMEM. */
 static int finish(struct maker *maker)
 {
 	const struct catalog *catalog = timeline_source_profile(maker->source)->collection->catalog;
@@ -207,7 +208,7 @@ static int finish(struct maker *maker)
 
 	for (uint32_t i = 0; i < maker->devices.nr_devices; i++) {
 		count += i < TIME_STRIPS_MOST && maker->have_work[i];
-		made->nr_left_out += i >= TIME_STRIPS_MOST && maker->have_work[i];
+		made->nr_left_out += i >= TIME_STRIPS_MOST && maker->have_work[i] & STRIP_HAS_WORK;
 	}
 	made->strips = calloc(count + 1ull, sizeof(*made->strips));
 	if (!made->strips)
@@ -248,7 +249,7 @@ static int note_work(void *context, const struct fold_row *row)
 		strip_devices_find(&maker->devices, row->key.process_id, row->key.device_id);
 
 	if (row->key.kind <= RECORD_GPU_GRAPH && device >= TIME_STRIPS_MOST)
-		maker->have_work[device] = 1;
+		maker->have_work[device] = STRIP_HAS_WORK;
 	return 0;
 }
 
@@ -279,7 +280,8 @@ static int choose_processes(struct maker *maker)
 	return profile_totals_each(&profile->totals, profile->collection->totals, note_work, maker);
 }
 
-static int init(struct maker *maker)
+/* request: whose pauses are told. */
+static int init(struct maker *maker, const struct timeline_request *request)
 {
 	const struct profile *profile = timeline_source_profile(maker->source);
 	int error = strip_devices_init(&maker->devices, profile);
@@ -287,7 +289,7 @@ static int init(struct maker *maker)
 	if (!error)
 		error = nccl_names_init(&maker->names, profile->collection->catalog);
 	if (!error)
-		error = capture_pauses_read(&maker->pauses, maker->source, &TIMELINE_REQUEST_ALL);
+		error = capture_pauses_read(&maker->pauses, maker->source, request);
 	maker->bins = calloc(TIME_STRIPS_MOST, sizeof(*maker->bins));
 	maker->pieces = calloc(TIME_STRIPS_MOST, sizeof(*maker->pieces));
 	maker->have_work = calloc(maker->devices.nr_devices + 1ull, 1);
@@ -387,7 +389,7 @@ static void read_share(void *context, uint32_t part)
 				      .nccl = whole->nccl,
 				      .pieces_max = whole->pieces_max / crew->nr,
 				      .cut_to_ns = whole->cut_to_ns};
-	share->error = share->maker.source ? init(&share->maker) : -ENOMEM;
+	share->error = share->maker.source ? init(&share->maker, &TIMELINE_REQUEST_ALL) : -ENOMEM;
 	if (!share->error)
 		share->error = choose_share(crew, part, &share->maker);
 	if (!share->error)
@@ -395,7 +397,7 @@ static void read_share(void *context, uint32_t part)
 }
 
 /* Whether all is as one reader would have found it: no two shares have one device, and there is nothing that several
- * may have counted. 0; -EAGAIN: it is not; -ENOMEM. */
+ * may have counted. 0; -EAGAIN: it is not, or one needs more memory than there is for several. */
 static int check_shares(const struct crew *crew)
 {
 	bool have_work[TIME_STRIPS_MOST] = {false};
@@ -405,7 +407,7 @@ static int check_shares(const struct crew *crew)
 		const struct timeline_counts *counts = &share->made.counts;
 
 		if (share->error)
-			return share->error == -ENOMEM ? -ENOMEM : -EAGAIN;
+			return -EAGAIN;
 		if (counts->unknown || counts->unclocked || counts->log.damaged ||
 		    counts->log.compressed)
 			return -EAGAIN;
@@ -442,14 +444,14 @@ static void take_share(struct maker *whole, struct share *share)
 	timeline_stretches_count(&whole->made->counts, &share->made.counts);
 }
 
-/* 0; -EAGAIN: the maker is as it was, and one reader has to read all; -ENOMEM. */
+/* 0; -EAGAIN: the maker is as it was, and one reader has to read all. */
 static int read_shares(struct maker *whole, uint32_t nr_shares)
 {
 	struct crew crew = {
 		.whole = whole, .shares = calloc(nr_shares, sizeof(*crew.shares)), .nr = nr_shares};
 
 	if (!crew.shares)
-		return -ENOMEM;
+		return -EAGAIN;
 	thread_crew_run(nr_shares, read_share, &crew);
 	int error = check_shares(&crew);
 	for (uint32_t i = 0; i < nr_shares; i++) {
@@ -466,9 +468,8 @@ static int read_by_crew(struct maker *maker)
 {
 	const uint32_t size = thread_crew_size();
 	const uint32_t nr = maker->devices.nr_known < size ? maker->devices.nr_known : size;
-	int error = nr > 1 ? read_shares(maker, nr) : -EAGAIN;
 
-	return error == -EAGAIN ? read_all(maker) : error;
+	return nr > 1 && read_shares(maker, nr) == 0 ? 0 : read_all(maker);
 }
 
 int time_strips_read(struct timeline_source *source, const struct nccl_waits *nccl,
@@ -487,7 +488,7 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 	strips->origin_ns = strips->first_ns;
 	strips->nr_missing = count_missing(timeline_source_profile(source));
 	strips->axis = strip_axis_of(strips->first_ns, strips->end_ns, TIME_STRIPS_BINS);
-	error = init(&maker);
+	error = init(&maker, &TIMELINE_REQUEST_ALL);
 	if (!error)
 		error = choose_processes(&maker);
 	if (!error)
@@ -514,6 +515,8 @@ static int take_part(struct maker *maker, const struct time_strips_part *part)
 			error = take_work(maker, &events->work[i]);
 	if (!error)
 		error = add_pauses(maker);
+	strip_pauses_show(&maker->pauses, &maker->devices, part->from_ns, part->to_ns,
+			  maker->have_work);
 	return error ? error : add_to_bins(maker);
 }
 
@@ -537,7 +540,7 @@ int time_strips_make(struct timeline_source *source, const struct nccl_waits *nc
 		return 0;
 	strips->nr_missing = count_missing(timeline_source_profile(source));
 	strips->axis = strip_axis_of(strips->first_ns, strips->end_ns, TIME_STRIPS_BINS);
-	int error = init(&maker);
+	int error = init(&maker, part->request);
 	if (!error)
 		begin_stretch(&maker, 0, UINT64_MAX);
 	if (!error)

@@ -27,7 +27,9 @@ struct time_strips {
 	bool is_part;
 	bool by_launch; /* readers take the part for that of launches */
 	struct strip_axis axis;
-	struct time_strip *strips; /* owns; those with GPU work, by rank, host and GPU */
+	/* owns; those with GPU work, by rank, host and GPU; of a part also those of processes that have none in it and
+	 * were not captured in some of it */
+	struct time_strip *strips;
 	uint32_t nr_strips;
 	/* Devices with GPU work. Of the whole time they are those of the profile's sums: events of processes that have
 	 * no strip are not read. */
@@ -49,7 +51,9 @@ int time_strips_read(struct timeline_source *source, const struct nccl_waits *nc
 
 struct time_strips_part {
 	const struct timeline_events *events; /* borrowed; with all that has a part in the time */
-	uint64_t origin_ns;                   /* the first event of the log */
+	const struct timeline_request
+		*request;   /* borrowed; its ranks and processes are those of the events */
+	uint64_t origin_ns; /* the first event of the log */
 	uint64_t from_ns, to_ns;
 	bool by_launch;
 };

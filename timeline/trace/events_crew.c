@@ -32,7 +32,7 @@ static void fini(struct crew *crew)
 	}
 }
 
-/* 0 or -ENOMEM. Call fini() in either case. */
+/* 0; -EAGAIN: there is no memory for several readers. Call fini() in either case. */
 static int init(struct crew *crew, struct timeline_source *source,
 		const struct timeline_request *range, uint32_t nr_processes)
 {
@@ -46,7 +46,7 @@ static int init(struct crew *crew, struct timeline_source *source,
 		share->source = i ? timeline_source_again(source) : source;
 		share->processes = calloc(nr_processes + 1ull, 1);
 		if (!share->source || !share->processes)
-			return -ENOMEM;
+			return -EAGAIN;
 		for (uint32_t id = first; id < end; id++)
 			share->processes[id] = wanted ? wanted[id] : 1;
 		share->request = *range;
@@ -62,11 +62,18 @@ static void read_share(void *context, uint32_t part)
 	share->error = timeline_events_read(share->source, &share->request, false, &share->events);
 }
 
-/* What several shares may have counted is counted by one reader. */
-static bool is_plain(const struct timeline_counts *counts)
+/* What several shares may have counted is counted by one reader, who also needs less memory and fewer files. */
+static int check(const struct share *share)
 {
-	return !counts->unknown && !counts->unclocked && !counts->log.damaged &&
-	       !counts->log.compressed;
+	const struct timeline_counts *counts = &share->events.counts;
+
+	if (share->error)
+		return share->error == -ENOMEM || share->error == -EMFILE || share->error == -ENFILE
+			       ? -EAGAIN
+			       : share->error;
+	return counts->unknown || counts->unclocked || counts->log.damaged || counts->log.compressed
+		       ? -EAGAIN
+		       : 0;
 }
 
 static int extend(void **list, uint32_t nr, uint32_t nr_more, size_t size)
@@ -135,17 +142,14 @@ static int append(struct timeline_events *all, const struct timeline_events *mor
 	return 0;
 }
 
-/* 0; -EAGAIN: one reader should read all; or an error of a share. */
+/* 0; -EAGAIN: one reader should read all; or an error of a share. Without 0 there are no events. */
 static int read_shares(struct crew *crew, struct timeline_events *events)
 {
 	int error = 0;
 
 	thread_crew_run(crew->nr, read_share, crew);
-	for (uint32_t i = 0; i < crew->nr && !error; i++) {
-		const struct share *share = &crew->shares[i];
-
-		error = share->error || is_plain(&share->events.counts) ? share->error : -EAGAIN;
-	}
+	for (uint32_t i = 0; i < crew->nr && !error; i++)
+		error = check(&crew->shares[i]);
 	if (error)
 		return error;
 	*events = crew->shares[0].events;
@@ -154,7 +158,10 @@ static int read_shares(struct crew *crew, struct timeline_events *events)
 		error = append(events, &crew->shares[i].events);
 		timeline_events_fini(&crew->shares[i].events);
 	}
-	return error;
+	if (!error)
+		return 0;
+	timeline_events_fini(events);
+	return error == -ENOMEM ? -EAGAIN : error;
 }
 
 int events_crew_read(struct timeline_source *source, const struct timeline_request *range,

@@ -199,6 +199,8 @@ static int take_launches(struct timeline_source *source, const struct message_ev
 			count_unknown(source, 1);
 		else if (!place(source, host, &placed.time_ns))
 			source->counts->unclocked++;
+		else if (placed.time_ns > TIMELINE_SOURCE_NS_MAX)
+			source->counts->log.damaged++;
 		else if (placed.time_ns >= request->from_ns && placed.time_ns < request->to_ns)
 			error = source->sink->launch(source->sink->context, &placed);
 	}
@@ -243,6 +245,11 @@ static int take_work(struct timeline_source *source, const struct message_events
 			source->counts->unclocked++;
 			continue;
 		}
+		if (placed.start_ns > TIMELINE_SOURCE_NS_MAX ||
+		    record->end_ns - record->start_ns > TIMELINE_SOURCE_NS_MAX) {
+			source->counts->log.damaged++;
+			continue;
+		}
 		placed.end_ns = placed.start_ns + (record->end_ns - record->start_ns);
 		if (placed.end_ns >= request->from_ns && placed.start_ns < request->to_ns)
 			error = source->sink->work(source->sink->context, &placed);
@@ -283,6 +290,12 @@ static bool wants_process(void *context, uint32_t process_id)
 
 /* ---- blocks */
 
+/* Whether it cannot be: then its block's events tell when they were. */
+static bool is_impossible(const struct event_span *span)
+{
+	return span->first_ns <= span->last_ns && span->last_ns > TIMELINE_SOURCE_NS_MAX;
+}
+
 /* Puts a span on the common clock. false: nobody knows how, or it has no time. */
 static bool place_span(struct timeline_source *source, const struct event_span *span,
 		       const struct roster_process **process, uint64_t *first_ns, uint64_t *last_ns)
@@ -318,7 +331,10 @@ static bool wants(void *context, const struct event_block_head *head,
 		process = roster_process(source->profile->collection->roster, spans[i].process_id);
 		if (process && !is_wanted(request, spans[i].process_id, process))
 			continue;
-		if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
+		if (is_impossible(&spans[i])) {
+			source->counts->log.damaged++;
+			is_wanted_one = true;
+		} else if (!place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			is_wanted_one = wants_all; /* so that it is counted */
 		else
 			is_wanted_one = touches(request, first_ns, last_ns);
@@ -367,21 +383,26 @@ static int note_work(void *context, const struct timeline_work *work)
 	return 0;
 }
 
-/* Blocks without spans alone are read. */
+/* Blocks without spans that can be are read. */
 static bool note_spans(void *context, const struct event_block_head *head,
 		       const struct event_span *spans)
 {
 	struct timeline_source *source = context;
 	const struct roster_process *process;
 	uint64_t first_ns, last_ns;
+	bool is_read = head->nr_spans == 0;
 
 	for (uint32_t i = 0; i < head->nr_spans; i++) {
+		if (is_impossible(&spans[i])) {
+			is_read = true;
+			continue;
+		}
 		if (place_span(source, &spans[i], &process, &first_ns, &last_ns))
 			note_time(source, first_ns, last_ns);
 		if (process)
 			source->have_events[spans[i].process_id - 1] = true;
 	}
-	return head->nr_spans == 0;
+	return is_read;
 }
 
 int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns)

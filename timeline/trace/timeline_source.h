@@ -13,6 +13,8 @@
 #include "timeline/log/event_reader.h"
 
 #define TIMELINE_SOURCE_NONE UINT32_MAX
+/* No host runs for 31 years. Events with later times, or that last longer, are damaged. */
+#define TIMELINE_SOURCE_NS_MAX UINT64_C(1000000000000000000)
 
 struct timeline_launch {
 	uint64_t time_ns;

@@ -235,6 +235,40 @@ static void without_the_root_of_a_table_all_of_its_rows_are_lost(void **state)
 	unlink(fixture->copy);
 }
 
+/* A copy of all that would fill the disk. */
+static void a_file_that_ends_far_behind_its_bytes_is_salvaged_as_without_its_hole(void **state)
+{
+	const struct fixture *fixture = *state;
+	const int64_t hole = INT64_C(1) << 40;
+	struct store_salvage salvage, expected;
+
+	damage(fixture, root_of(fixture, "totals"));
+	assert_int_equal(store_salvage(fixture->damaged, fixture->copy, &expected), 0);
+	unlink(fixture->copy);
+	assert_int_equal(truncate(fixture->damaged, hole), 0);
+	assert_int_equal(store_salvage(fixture->damaged, fixture->copy, &salvage), 0);
+	assert_int_equal(salvage.nr_lost, expected.nr_lost);
+	assert_int_equal(salvage.nr_pages, expected.nr_pages);
+	assert_int_equal(salvage.nr_lost_records, expected.nr_lost_records);
+	check_copy(fixture);
+	unlink(fixture->copy);
+}
+
+static void last_pages_in_a_hole_are_pages_that_are_lost(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct store_salvage salvage;
+
+	damage(fixture, root_of(fixture, "totals"));
+	assert_int_equal(truncate(fixture->damaged, (off_t)(fixture->size - PAGE_SIZE)), 0);
+	assert_int_equal(truncate(fixture->damaged, (off_t)fixture->size), 0);
+	const int error = store_salvage(fixture->damaged, fixture->copy, &salvage);
+	assert_int_equal(salvage.nr_pages, fixture->size / PAGE_SIZE);
+	if (!error)
+		check_copy(fixture);
+	unlink(fixture->copy);
+}
+
 static void what_is_not_damaged_is_not_salvaged(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -311,6 +345,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_damaged_page_costs_what_stood_on_it),
 		cmocka_unit_test(without_the_root_of_a_table_all_of_its_rows_are_lost),
+		cmocka_unit_test(
+			a_file_that_ends_far_behind_its_bytes_is_salvaged_as_without_its_hole),
+		cmocka_unit_test(last_pages_in_a_hole_are_pages_that_are_lost),
 		cmocka_unit_test(what_is_not_damaged_is_not_salvaged),
 		cmocka_unit_test(a_copy_has_what_is_in_the_log_of_a_killed_writer),
 		cmocka_unit_test(a_merge_takes_what_is_whole_and_says_what_is_not),

@@ -135,6 +135,26 @@ starts = [event["ts"] for event in events if event["ph"] == "B" and event["name"
 print(int((starts[3] + starts[4]) / 2 - first))')
 "$flamegrid" timeline --kernels "$scratch/pauses" --to "${ends}us" >"$scratch/kernels" 2>"$scratch/err"
 contains "pauses: those of a part alone" "$scratch/err" " s, in 4 times between windows, of a timeline of "
+# A page that lies within a pause has an axis, and all of it is not captured.
+read -r from to < <("$flamegrid" timeline "$scratch/pauses" -f chrome 2>/dev/null | python3 -c '
+import json, sys
+events = sorted((event for event in json.load(sys.stdin)["traceEvents"] if event["ph"] in "BEi"), key=lambda event: event["ts"])
+begin = next(event for event in events if event["ph"] == "B" and event["name"] == "not captured")
+end = next(event for event in events if event["ph"] == "E" and event["ts"] > begin["ts"] and (event["pid"], event["tid"]) == (begin["pid"], begin["tid"]))
+first, length = events[0]["ts"], end["ts"] - begin["ts"]
+print(int((begin["ts"] - first + length / 4) * 1000), int((begin["ts"] - first + length * 3 / 4) * 1000))')
+"$flamegrid" timeline "$scratch/pauses" -f html --from "${from}ns" --to "${to}ns" -o "$scratch/pause.html" >/dev/null 2>"$scratch/err"
+same "pauses: the page of one: status" $? 0
+python3 - "$readers" "$scratch/pause.html" >"$scratch/out" 2>&1 <<'PYTHON'
+import sys
+sys.path.insert(0, sys.argv[1])
+from read_strips import PARTS, read_axis, unpack
+profile, columns = unpack(sys.argv[2])
+timeline, levels = profile["timeline"], read_axis(*unpack(sys.argv[2]))[0]
+bins = timeline["bins"]
+print(len(timeline["strips"]), [part for part in range(PARTS) if any(levels[part * bins:(part + 1) * bins])], set(levels[(PARTS - 1) * bins:PARTS * bins]))
+PYTHON
+same "pauses: the page of one has a strip, of which nothing is known" "$(cat "$scratch/out")" "1 [6] {100}"
 "$flamegrid" timeline "$scratch/pauses" --format profile -o "$scratch/part" >/dev/null 2>"$scratch/err"
 contains "pauses: a part says that what was not captured looks idle" "$scratch/err" "; between capture windows nothing is known: "
 show pauses 4 --around-worst

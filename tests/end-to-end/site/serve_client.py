@@ -63,6 +63,9 @@ status, headers, body = ask("/", cookie)
 text = body.decode()
 links = {name: link for link, name in re.findall(r'<a href="(/p/[0-9a-f]{16}/)">([^<]*)</a>', text)}
 tell("the list", sorted(name.removeprefix(folder + "/") for name in links), ["&lt;b&gt;_&amp;", "broken", "kept"])
+sizes = re.findall(r'<td class="n">([^<]*)<td>', text)
+tell("sizes", (len(sizes), [size for size in sizes if re.fullmatch(r"4\.0 TiB, of which the disk has [0-9.]+ KiB", size)] != [],
+               len([size for size in sizes if re.fullmatch(r"[0-9.]+ [KM]iB", size)])), (3, True, 2))
 tell("nothing keeps it", (headers["Cache-Control"], headers["X-Content-Type-Options"], "default-src 'none'" in headers["Content-Security-Policy"]),
      ("no-store", "nosniff", True))
 links = {name.removeprefix(folder + "/"): link for name, link in links.items()}
@@ -89,7 +92,7 @@ tell("values that are none", [ask(links["kept"] + f"timeline?{query}", cookie)[0
                               ("from=--output", "from=1s;id", "ranks=" + "1" * 200, "step=%2e%2e%2f")], [400] * 4)
 
 tell("names that mean nothing here", [ask(links["kept"] + query, cookie)[0] for query in
-                                      ("timeline?foo=1", "timeline?to=1ms&Step=3", "?step=1", "?around-worst", "?from=1&to=2&ranks=0")], [400] * 5)
+                                      ("timeline?foo=1", "timeline?to=1ms&Step=3", "timeline?to=1ms%00", "?step=1", "?around-worst", "?from=1&to=2&ranks=0")], [400] * 6)
 tell("values that contradict one another", [made(links["kept"] + f"timeline?{query}")[0] for query in
                                             ("from=5s&to=1s", "step=0", "step=5&around-worst=1")], [400] * 3)
 
@@ -98,17 +101,22 @@ part = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "-f", "html", "-
 status, headers, body = made(links["kept"] + "?from=1000&to=900000")
 tell("a page of a range", (status, headers["Content-Type"], body == part != report("kept")), (200, "text/html; charset=utf-8", True))
 tell("the whole page stays", made(links["kept"])[2] == report("kept"), True)
-tell("ranges that are none", [ask(links["kept"] + f"?{query}", cookie)[0::2] == (400, b"from and to are nanoseconds from the profile's first event, and "
-                              b"from is less.\n") for query in ("from=1", "to=1", "from=2&to=2", "from=3&to=2", "from=-1&to=2", "from=1s&to=2s", "from=&to=2",
-                              "from=0x1&to=0x2", "from=1&to=" + "9" * 17, "from=1%00&to=2", "from=--output&to=2")], [True] * 11)
+tell("ranges that are none", [ask(links["kept"] + f"?{query}", cookie)[0::2] == (400, b"from and to are times from the profile's first event, such as "
+                              b"1.5s; a number alone is nanoseconds. from is less than to.\n") for query in ("from=2&to=2", "from=3&to=2", "from=-1&to=2",
+                              "from=1s&to=1ms", "from=1s&to=999999999", "from=0.5&to=2", "from=.", "to=0", "from=1x&to=2", "from=0x1&to=0x2",
+                              "from=1&to=" + "9" * 17, "from=9999d", "from=1%00&to=2", "from=--output&to=2")], [True] * 14)
+for query, options in (("from=1us", ["--from=1us"]), ("from=1000", ["--from=1us"]), ("to=0.9ms&from=", ["--to=900us"]), ("from=1us&to=0.9ms", ["--from=1000ns", "--to=900000ns"])):
+    part = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "-f", "html", *options], capture_output=True, check=True).stdout
+    tell(f"a page of ?{query}", unpacked(made(links["kept"] + f"?{query}")[2]) == unpacked(part) != unpacked(report("kept")), True)
 status, headers, body = made(links["kept"] + f"?from={10**14}&to={10**14 + 1}")
 tell("a range without work is a page without work", (status, headers["Content-Type"], b"a part of a profile, 0.000000 s from 100000.000000 s on" in unpacked(body)),
      (200, "text/html; charset=utf-8", True))
 status, headers, body = ask(links["&lt;b&gt;_&amp;"] + "?from=1&to=2", cookie)
-tell("a range of a profile without a timeline", (status, b"has no timeline" in body), (400, True))
+tell("a range of a profile without a timeline", (status, headers["Content-Type"], b"has no timeline" in body, b'<a href="./">' in body),
+     (404, "text/html; charset=utf-8", True, True))
 
 status, headers, body = ask(links["&lt;b&gt;_&amp;"] + "timeline", cookie)
-tell("a timeline of a profile without one", (status, b"has no timeline" in body), (400, True))
+tell("a timeline of a profile without one", (status, b"has no timeline" in body), (404, True))
 
 # ---- paths and methods
 tell("paths that lead nowhere", [ask(path, cookie)[0] for path in
@@ -153,6 +161,10 @@ def held():
             resident = next(line for line in open(f"/proc/{pid}/status") if line.startswith("VmRSS:"))
             return kinds.count(True), kinds.count(False), int(resident.split()[1]) / 1024
 
+
+with concurrent.futures.ThreadPoolExecutor(100) as pool:
+    parts = list(pool.map(lambda i: made(links["kept"] + f"timeline?to={30 * i}us")[0::2], range(1, 101)))
+tell("a hundred clients with a part of their own each", ({status for status, _ in parts}, len({body for _, body in parts}) > 50), ({200}, True))
 
 idle = [socket.create_connection((where.hostname, where.port)) for _ in range(60)]
 with concurrent.futures.ThreadPoolExecutor(100) as pool:

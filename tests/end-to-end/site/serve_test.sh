@@ -12,6 +12,7 @@ mkdir -p "$scratch/profiles/broken" "$scratch/tmp" && mkfifo "$scratch/url" "$sc
 same "a profile" $? 0
 "$flamegrid" run -q -o "$scratch/profiles/"$'<b>\e&' --devices "$list" -- "$fake_launches" --launches 10 >/dev/null 2>"$scratch/err"
 head -c 5000 "$scratch/profiles/kept/profile.db" >"$scratch/profiles/broken/profile.db"
+truncate -s 4T "$scratch/profiles/broken/profile.db"
 
 start() {
 	TMPDIR=$scratch/tmp "$flamegrid" serve --listen 127.0.0.1:0 "$@" >"$scratch/url" 2>"$scratch/serve.err" &
@@ -97,6 +98,13 @@ same "the job's status" $? 0
 live=''
 
 # ---- what cannot be
+for most in 4 5 6 7 8 9 10; do
+	(ulimit -n $most; "$flamegrid" timeline "$scratch/profiles/kept" -f html >/dev/null)
+	echo "status $?"
+done >"$scratch/statuses" 2>"$scratch/err"
+check "with few descriptors it fails, and with more it does not" [ "$(uniq "$scratch/statuses" | tr '\n' ' ')" = "status 1 status 0 " ]
+contains "with few descriptors: the cause" "$scratch/err" "/kept/profile.db: Too many open files"
+check "with few descriptors: no error is told as none" [ "$(grep -c 'not an error' "$scratch/err")" -eq 0 ]
 port=${url%%/\?*} port=${port##*:}
 "$flamegrid" serve --listen "$port" "$scratch/profiles" >"$scratch/out" 2>"$scratch/err"
 same "a taken port: status" $? 1
