@@ -302,6 +302,15 @@ static bool touches(const struct timeline_request *request, uint64_t first_ns, u
 	       (first_ns < request->to_ns || first_ns - request->to_ns <= STEADY_NS);
 }
 
+/* Whether a mark of a capture window may be in the block. Most blocks of programs that mark steps have none. */
+static bool may_have_windows(const struct event_block_head *head, const struct event_span *spans)
+{
+	for (uint32_t i = 0; i < head->nr_spans; i++)
+		if (!(spans[i].marks & EVENT_SPAN_KNOWN) || spans[i].marks & EVENT_SPAN_WINDOWS)
+			return true;
+	return head->nr_spans == 0;
+}
+
 static bool wants(void *context, const struct event_block_head *head,
 		  const struct event_span *spans)
 {
@@ -313,6 +322,8 @@ static bool wants(void *context, const struct event_block_head *head,
 	bool is_wanted_one = head->nr_spans == 0;
 
 	if ((request->marks_alone || request->windows_alone) && head->nr_spans && !head->nr_marks)
+		return false;
+	if (request->windows_alone && !may_have_windows(head, spans))
 		return false;
 	for (uint32_t i = 0; i < head->nr_spans && !is_wanted_one; i++) {
 		process = roster_process(source->profile->collection->roster, spans[i].process_id);
