@@ -356,6 +356,22 @@ int timeline_source_read(struct timeline_source *source, const struct timeline_r
 	return event_reader_read(source->store_path, &asks, &counts->log);
 }
 
+int timeline_source_estimate(struct timeline_source *source, const struct timeline_request *request,
+			     uint64_t *nr_events)
+{
+	const struct event_asks asks = {
+		.wants = wants,
+		.context = source,
+		.profile = source->profile->has_timeline ? source->profile->timeline_id : NULL,
+	};
+	struct event_sums sums = {0};
+
+	source->request = request;
+	const int error = event_reader_read(source->store_path, &asks, &sums);
+	*nr_events = sums.launches + sums.records;
+	return error;
+}
+
 /* ---- the extent */
 
 static void note_time(struct timeline_source *source, uint64_t first_ns, uint64_t last_ns)

@@ -1,0 +1,196 @@
+#include "stream_fold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/core/correlator.h"
+#include "aggregator/profile/collection.h"
+#include "base/array.h"
+
+static int init(struct stream_fold *fold, struct timeline_source *source, uint64_t from_ns,
+		uint64_t to_ns)
+{
+	const struct collection *names = timeline_source_profile(source)->collection;
+	const uint32_t nr = roster_size(names->roster).processes;
+
+	*fold = (struct stream_fold){
+		.source = source,
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.totals = fold_table_create(),
+		.processes = calloc(nr + 1ull, sizeof(*fold->processes)),
+		.nr_processes = nr,
+		.room_bytes = STREAM_FOLD_ROOM,
+	};
+	int error = busy_lanes_init(&fold->busy, names->roster);
+	if (!error)
+		error = nccl_names_init(&fold->nccl, names->catalog);
+	return fold->totals && fold->processes ? error : -ENOMEM;
+}
+
+static void forget_launches(struct stream_fold *fold)
+{
+	for (uint32_t i = 0; fold->processes && i < fold->nr_processes; i++)
+		recent_launches_fini(&fold->processes[i].launches);
+	free(fold->waiting);
+	fold->waiting = NULL;
+	fold->nr_waiting = fold->room_waiting = 0;
+}
+
+void stream_fold_fini(struct stream_fold *fold)
+{
+	forget_launches(fold);
+	fold_table_destroy(fold->totals);
+	busy_lanes_fini(&fold->busy);
+	nccl_names_fini(&fold->nccl);
+	free(fold->processes);
+	free(fold->next);
+	*fold = (struct stream_fold){0};
+}
+
+/* ---- work with its launch */
+
+static struct fold_key key_of(const struct timeline_work *work, const struct recent_launch *launch)
+{
+	return (struct fold_key){
+		.process_id = work->process_id,
+		.device_id = work->device_id,
+		.context_id = work->context_id,
+		.stream_id = work->stream_id,
+		.tid = launch ? launch->tid : 0,
+		.stack_id = launch ? launch->stack_id : RECORD_STACK_NONE,
+		.capture_stack_id = work->capture_stack_id,
+		.name_id = work->name_id,
+		.kind = work->kind,
+		.copy_kind = work->copy_kind,
+		.matched = launch != NULL,
+	};
+}
+
+/* Returns the key's row, which is made if it is new. NULL: no memory. */
+static struct fold_row *search_row(struct stream_fold *fold, const struct fold_key *key)
+{
+	const uint32_t hash = fold_table_hash(key);
+	struct fold_row *row = fold_table_find(fold->totals, key, hash);
+
+	return row ? row : fold_table_append(fold->totals, key, hash);
+}
+
+/* A program does the same again and again, so the row that came behind the last one comes again. */
+static struct fold_row *find_row(struct stream_fold *fold, struct stream_fold_process *process,
+				 const struct fold_key *key)
+{
+	const uint32_t last = process->row;
+	const uint32_t next = last && last <= fold->room_next ? fold->next[last - 1] : 0;
+	struct fold_row *row = next ? fold_table_row(fold->totals, next - 1) : NULL;
+
+	if (!row || memcmp(&row->key, key, sizeof(*key)) != 0) {
+		row = search_row(fold, key);
+		if (!row)
+			return NULL;
+		const uint32_t index = (uint32_t)(row - fold_table_row(fold->totals, 0));
+
+		if (array_reserve_zeroed(&fold->next, &fold->room_next, index + 1ull,
+					 sizeof(*fold->next)))
+			return NULL;
+		if (last)
+			fold->next[last - 1] = index + 1;
+		process->row = index + 1;
+		return row;
+	}
+	process->row = next;
+	return row;
+}
+
+static int add_work(struct stream_fold *fold, const struct timeline_work *work,
+		    const struct recent_launch *launch)
+{
+	struct stream_fold_process *process = &fold->processes[work->process_id - 1];
+	const struct fold_key key = key_of(work, launch);
+	struct fold_row *row = find_row(fold, process, &key);
+
+	if (!row || fold_row_add_one(row, work->end_ns - work->start_ns, work->bytes))
+		return -ENOMEM;
+	process->nr_records++;
+	process->nr_matched += launch != NULL;
+	fold->nr_work++;
+	fold->nr_launchless += !launch && work->kind != RECORD_GPU_SYNC;
+	return busy_lanes_add(&fold->busy, work,
+			      work->kind == RECORD_GPU_KERNEL &&
+				      nccl_names_have(&fold->nccl, work->name_id));
+}
+
+/* ---- what comes */
+
+static int take_launch(void *context, const struct timeline_launch *launch)
+{
+	struct stream_fold *fold = context;
+	struct stream_fold_process *process = &fold->processes[launch->process_id - 1];
+
+	if (launch->flags & RECORD_LAUNCH_MARK)
+		return 0;
+	process->nr_launches += !(launch->flags & RECORD_LAUNCH_HOST) &&
+				launch->time_ns >= fold->from_ns && launch->time_ns < fold->to_ns;
+	return recent_launches_add(&process->launches, launch, &fold->room_bytes);
+}
+
+static int wait_for_launch(struct stream_fold *fold, const struct timeline_work *work)
+{
+	if (array_reserve(&fold->waiting, &fold->room_waiting, fold->nr_waiting + 1ull,
+			  sizeof(*work)))
+		return -ENOMEM;
+	fold->waiting[fold->nr_waiting++] = *work;
+	return 0;
+}
+
+static int take_work(void *context, const struct timeline_work *work)
+{
+	struct stream_fold *fold = context;
+
+	if (work->end_ns > fold->last_ns)
+		fold->last_ns = work->end_ns;
+	if (work->start_ns < fold->from_ns)
+		return work->end_ns > fold->from_ns ? busy_lanes_note(&fold->busy, work) : 0;
+	if (work->start_ns >= fold->to_ns ||
+	    work->end_ns - work->start_ns > CORRELATOR_DURATION_MAX_NS)
+		return 0;
+	const struct recent_launch *launch =
+		recent_launches_find(&fold->processes[work->process_id - 1].launches, work);
+	return launch ? add_work(fold, work, launch) : wait_for_launch(fold, work);
+}
+
+/* Work without a launch has none, as long as no launch has gone. */
+static int end_waiting(struct stream_fold *fold, bool *is_sure)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < fold->nr_waiting && !error; i++) {
+		const struct timeline_work *work = &fold->waiting[i];
+		struct recent_launches *launches = &fold->processes[work->process_id - 1].launches;
+		const struct recent_launch *launch = recent_launches_find(launches, work);
+
+		*is_sure &= launch || !launches->has_dropped;
+		error = add_work(fold, work, launch);
+	}
+	for (uint32_t i = 0; i < fold->nr_processes; i++)
+		*is_sure &= !fold->processes[i].launches.is_odd;
+	return error;
+}
+
+int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
+		     const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct timeline_sink sink = {take_launch, take_work, fold};
+	bool is_sure = true;
+	int error = init(fold, source, from_ns, to_ns);
+
+	if (!error)
+		error = timeline_source_read(source, request, &sink, &fold->counts);
+	if (!error)
+		error = end_waiting(fold, &is_sure);
+	forget_launches(fold);
+	if (error == -E2BIG)
+		return -EAGAIN;
+	return error || (is_sure && !busy_lanes_are_late(&fold->busy)) ? error : -EAGAIN;
+}
