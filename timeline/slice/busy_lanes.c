@@ -223,6 +223,30 @@ bool busy_lanes_are_late(const struct busy_lanes *lanes)
 	return are_late;
 }
 
+static void close_timeline(struct stream_timeline *timeline)
+{
+	if (timeline)
+		stream_timeline_close(timeline);
+}
+
+void busy_lanes_close(struct busy_lanes *lanes)
+{
+	for (uint32_t i = 0; i < lanes->nr_processes; i++) {
+		const struct busy_process *process = &lanes->processes[i];
+
+		for (uint32_t k = 0; k < process->nr_streams; k++)
+			close_timeline(process->streams[k].timeline);
+		for (uint32_t k = 0; k < process->nr_devices; k++) {
+			close_timeline(process->devices[k].work);
+			close_timeline(process->devices[k].computation);
+			close_timeline(process->devices[k].communication);
+			close_timeline(process->devices[k].kernels);
+		}
+	}
+	for (uint32_t i = 0; i < lanes->nr_devices; i++)
+		close_timeline(lanes->timelines[i]);
+}
+
 /* Moves a timeline. */
 static int put(struct timeline_table *table, const struct timeline_key *key,
 	       struct stream_timeline **timeline)

@@ -55,6 +55,9 @@ int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work);
 /* Returns whether the order of the records has mattered: some came too late (stream_timeline.h). */
 bool busy_lanes_are_late(const struct busy_lanes *lanes);
 
+/* Closes all timelines, because nothing more comes. */
+void busy_lanes_close(struct busy_lanes *lanes);
+
 /* Moves all timelines into a table that has none of them. 0 or -ENOMEM. */
 int busy_lanes_put(struct busy_lanes *lanes, struct timeline_table *table);
 

@@ -29,10 +29,17 @@ static int init(struct stream_fold *fold, struct timeline_source *source, uint64
 	return fold->totals && fold->processes ? error : -ENOMEM;
 }
 
+static void forget_process(struct stream_fold_process *process)
+{
+	recent_launches_fini(&process->launches);
+	free(process->rows);
+	process->rows = NULL;
+}
+
 static void forget_launches(struct stream_fold *fold)
 {
 	for (uint32_t i = 0; fold->processes && i < fold->nr_processes; i++)
-		recent_launches_fini(&fold->processes[i].launches);
+		forget_process(&fold->processes[i]);
 	free(fold->waiting);
 	fold->waiting = NULL;
 	fold->nr_waiting = fold->room_waiting = 0;
@@ -45,7 +52,6 @@ void stream_fold_fini(struct stream_fold *fold)
 	busy_lanes_fini(&fold->busy);
 	nccl_names_fini(&fold->nccl);
 	free(fold->processes);
-	free(fold->next);
 	*fold = (struct stream_fold){0};
 }
 
@@ -77,29 +83,34 @@ static struct fold_row *search_row(struct stream_fold *fold, const struct fold_k
 	return row ? row : fold_table_append(fold->totals, key, hash);
 }
 
-/* A program does the same again and again, so the row that came behind the last one comes again. */
+/* Where a row of the process may be noted. Others with the same place only cost a search. */
+static uint32_t note_of(const struct fold_key *key)
+{
+	const uint32_t mixed = key->stack_id * 0x9e3779b1u ^ key->name_id * 0x85ebca6bu ^
+			       key->stream_id * 0xc2b2ae35u ^ key->device_id * 0x27d4eb2fu ^
+			       key->tid * 0x165667b1u;
+
+	return (mixed >> 16) % STREAM_FOLD_NOTES;
+}
+
+/* A program does the same again and again, so rows are noted where they are found without a hash of the whole key. */
 static struct fold_row *find_row(struct stream_fold *fold, struct stream_fold_process *process,
 				 const struct fold_key *key)
 {
-	const uint32_t last = process->row;
-	const uint32_t next = last && last <= fold->room_next ? fold->next[last - 1] : 0;
-	struct fold_row *row = next ? fold_table_row(fold->totals, next - 1) : NULL;
+	uint32_t *note;
 
-	if (!row || memcmp(&row->key, key, sizeof(*key)) != 0) {
-		row = search_row(fold, key);
-		if (!row)
-			return NULL;
-		const uint32_t index = (uint32_t)(row - fold_table_row(fold->totals, 0));
+	if (!process->rows)
+		process->rows = calloc(STREAM_FOLD_NOTES, sizeof(*process->rows));
+	if (!process->rows)
+		return NULL;
+	note = &process->rows[note_of(key)];
+	struct fold_row *row = *note ? fold_table_row(fold->totals, *note - 1) : NULL;
 
-		if (array_reserve_zeroed(&fold->next, &fold->room_next, index + 1ull,
-					 sizeof(*fold->next)))
-			return NULL;
-		if (last)
-			fold->next[last - 1] = index + 1;
-		process->row = index + 1;
+	if (row && memcmp(&row->key, key, sizeof(*key)) == 0)
 		return row;
-	}
-	process->row = next;
+	row = search_row(fold, key);
+	if (row)
+		*note = 1 + (uint32_t)(row - fold_table_row(fold->totals, 0));
 	return row;
 }
 
@@ -192,5 +203,8 @@ int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
 	forget_launches(fold);
 	if (error == -E2BIG)
 		return -EAGAIN;
-	return error || (is_sure && !busy_lanes_are_late(&fold->busy)) ? error : -EAGAIN;
+	if (!error && busy_lanes_are_late(&fold->busy))
+		is_sure = false;
+	busy_lanes_close(&fold->busy);
+	return error || is_sure ? error : -EAGAIN;
 }

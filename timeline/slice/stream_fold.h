@@ -13,10 +13,12 @@
 /* Bytes for launches of all its processes together. */
 #define STREAM_FOLD_ROOM (256u << 20)
 
+#define STREAM_FOLD_NOTES 1024u /* rows of a process that are noted */
+
 struct stream_fold_process {
 	struct recent_launches launches;
 	uint64_t nr_launches, nr_records, nr_matched;
-	uint32_t row; /* 1 + index of the row that got work last; 0: none */
+	uint32_t *rows; /* owns; STREAM_FOLD_NOTES: 1 + indexes of rows; 0: none is noted */
 };
 
 struct stream_fold {
@@ -26,8 +28,6 @@ struct stream_fold {
 	struct busy_lanes busy;
 	struct stream_fold_process *processes; /* owns; [id - 1] */
 	uint32_t nr_processes;
-	uint32_t *next; /* owns; [row]: 1 + index of the row that came behind it; 0: not known */
-	uint32_t room_next;
 	struct timeline_work *waiting; /* owns; their launches are not there so far */
 	uint32_t nr_waiting, room_waiting;
 	struct nccl_names nccl;
