@@ -58,6 +58,22 @@ struct time_strips_part {
  * timeline_source_read(). Call time_strips_fini() in any case. */
 int time_strips_make(struct timeline_source *source, const struct nccl_waits *nccl,
 		     const struct time_strips_part *part, struct time_strips *strips);
+
+struct time_strips_long {
+	const struct timeline_request *request; /* its ranks and processes */
+	const struct timeline_counts *counts;   /* of the part */
+	/* all devices with GPU work in the part, by process and CUDA ordinal */
+	const struct time_strips_used {
+		uint32_t process_id, device_id;
+	} * used;
+	uint32_t nr_used;
+};
+
+/* The same without a list of events: part->events is not used, and the events of processes with a strip are read.
+ * -EAGAIN: the part's pieces of work are few, so that the list is wanted. Other errors as time_strips_read(). */
+int time_strips_read_long(struct timeline_source *source, const struct nccl_waits *nccl,
+			  const struct time_strips_part *part, const struct time_strips_long *more,
+			  struct time_strips *strips);
 void time_strips_fini(struct time_strips *strips);
 
 #endif

@@ -487,6 +487,15 @@ const struct profile *timeline_source_profile(const struct timeline_source *sour
 	return source->profile;
 }
 
+bool timeline_source_wants(const struct timeline_source *source,
+			   const struct timeline_request *request, uint32_t process_id)
+{
+	const struct roster_process *process =
+		roster_process(source->profile->collection->roster, process_id);
+
+	return process && is_wanted(request, process_id, process);
+}
+
 bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,
 			   uint32_t process_id, uint64_t *time_ns)
 {

@@ -76,6 +76,10 @@ struct timeline_source *timeline_source_again(const struct timeline_source *sour
 
 const struct profile *timeline_source_profile(const struct timeline_source *source);
 
+/* Returns whether the profile knows the process and the request wants its events. */
+bool timeline_source_wants(const struct timeline_source *source,
+			   const struct timeline_request *request, uint32_t process_id);
+
 /* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process,
  * or the request does not want it. */
 bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,

@@ -1,0 +1,46 @@
+/* Makes strips: takes events stretch by stretch, and divides them into bins. Part of time_strips; used by one thread. */
+#ifndef STRIP_MAKER_H
+#define STRIP_MAKER_H
+
+#include "time_strips.h"
+
+#include "timeline/trace/capture_pauses.h"
+#include "timeline/trace/nccl_names.h"
+
+struct piece { /* of GPU work; most begin in the present stretch */
+	uint64_t start_ns, end_ns;
+	uint8_t part;
+};
+
+struct pieces {             /* of a device: what one process launches is nearly in order */
+	struct piece *list; /* owns */
+	uint32_t nr, room;
+	uint32_t nr_carried; /* the first ones, whose work began before the stretch */
+};
+
+struct strip_maker {
+	struct time_strips *made;
+	struct timeline_source *source;
+	const struct nccl_waits *nccl;
+	struct strip_devices devices;
+	struct nccl_names names;
+	struct strip_bins *bins; /* owns; of the first TIME_STRIPS_MOST devices */
+	uint8_t *have_work;      /* owns; by device */
+	uint8_t *processes;      /* owns; [id - 1]: it has a strip; NULL: all may have one */
+	struct pieces *pieces;   /* owns; as bins */
+	struct capture_pauses pauses;
+	uint32_t nr_new, pieces_max;     /* of all devices: those of the stretch */
+	uint64_t nr_seen;                /* pieces of work of these devices */
+	uint64_t from_ns, to_ns;         /* of the stretch */
+	uint64_t cut_from_ns, cut_to_ns; /* what lies outside of them is cut off */
+};
+
+/* made, source and nccl are set; made's axis, too. 0, -ENOMEM, or as timeline_source_read(). Call strip_maker_fini() in
+ * any case. */
+int strip_maker_init(struct strip_maker *maker);
+void strip_maker_fini(struct strip_maker *maker);
+
+/* Takes all events of the strips' time. Errors as time_strips_read(). */
+int strip_maker_read(struct strip_maker *maker);
+
+#endif
