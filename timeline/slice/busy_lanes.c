@@ -5,12 +5,13 @@
 
 #include "base/array.h"
 
-int busy_lanes_init(struct busy_lanes *lanes, const struct roster *roster)
+int busy_lanes_init(struct busy_lanes *lanes, const struct roster *roster, uint32_t intervals_max)
 {
 	const struct roster_size size = roster_size(roster);
 
 	*lanes = (struct busy_lanes){
 		.roster = roster,
+		.intervals_max = intervals_max,
 		.processes = calloc(size.processes + 1ull, sizeof(*lanes->processes)),
 		.timelines = calloc(size.devices + 1ull, sizeof(*lanes->timelines)),
 		.users = calloc(size.devices + 1ull, sizeof(*lanes->users)),
@@ -131,34 +132,33 @@ static int find_stream(struct busy_lanes *lanes, const struct timeline_work *wor
 
 /* ---- adding */
 
-static int add_to(struct stream_timeline **timeline, uint32_t intervals_max,
+/* 0; -ERANGE: it is late; -ENOMEM. */
+static int add_to(const struct busy_lanes *lanes, struct stream_timeline **timeline,
 		  const struct timeline_work *work)
 {
 	if (!*timeline)
-		*timeline = stream_timeline_create(intervals_max);
-	return *timeline ? stream_timeline_add(*timeline, work->start_ns, work->end_ns) : -ENOMEM;
-}
-
-static int add_to_device(struct stream_timeline **timeline, const struct timeline_work *work)
-{
-	return add_to(timeline, STREAM_TIMELINE_DEVICE_INTERVALS, work);
+		*timeline = stream_timeline_create(lanes->intervals_max);
+	if (!*timeline || stream_timeline_add(*timeline, work->start_ns, work->end_ns))
+		return -ENOMEM;
+	return stream_timeline_late(*timeline) ? -ERANGE : 0;
 }
 
 /* As timeline_table_add_kernel(): the first kernel of NCCL begins the timeline of all kernels. */
-static int add_kernel(struct busy_device *device, const struct timeline_work *work, bool is_nccl)
+static int add_kernel(const struct busy_lanes *lanes, struct busy_device *device,
+		      const struct timeline_work *work, bool is_nccl)
 {
 	int error = 0;
 
 	if (is_nccl && !device->kernels) {
-		device->kernels = stream_timeline_create(STREAM_TIMELINE_DEVICE_INTERVALS);
+		device->kernels = stream_timeline_create(lanes->intervals_max);
 		error = device->kernels ? 0 : -ENOMEM;
 		if (!error && device->computation)
 			error = stream_timeline_copy(device->kernels, device->computation);
 	}
 	if (!error)
-		error = add_to_device(is_nccl ? &device->communication : &device->computation,
-				      work);
-	return error || !device->kernels ? error : add_to_device(&device->kernels, work);
+		error = add_to(lanes, is_nccl ? &device->communication : &device->computation,
+			       work);
+	return error || !device->kernels ? error : add_to(lanes, &device->kernels, work);
 }
 
 int busy_lanes_add(struct busy_lanes *lanes, const struct timeline_work *work, bool is_nccl)
@@ -173,14 +173,14 @@ int busy_lanes_add(struct busy_lanes *lanes, const struct timeline_work *work, b
 	struct busy_stream *stream = &process->streams[process->last];
 	struct busy_device *device = &process->devices[stream->device];
 
-	error = add_to(&stream->timeline, STREAM_TIMELINE_INTERVALS, work);
+	error = add_to(lanes, &stream->timeline, work);
 	if (!error)
-		error = add_to_device(&device->work, work);
+		error = add_to(lanes, &device->work, work);
 	if (!error && work->kind == RECORD_GPU_KERNEL)
-		error = add_kernel(device, work, is_nccl);
+		error = add_kernel(lanes, device, work, is_nccl);
 	return error || !device->shared
 		       ? error
-		       : add_to_device(&lanes->timelines[device->shared - 1], work);
+		       : add_to(lanes, &lanes->timelines[device->shared - 1], work);
 }
 
 int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work)
@@ -193,35 +193,6 @@ int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work)
 }
 
 /* ---- the end */
-
-static bool is_late(const struct stream_timeline *timeline)
-{
-	struct timeline_sums sums = {0};
-
-	if (timeline)
-		stream_timeline_sums(timeline, &sums);
-	return sums.late > 0;
-}
-
-bool busy_lanes_are_late(const struct busy_lanes *lanes)
-{
-	bool are_late = false;
-
-	for (uint32_t i = 0; i < lanes->nr_processes; i++) {
-		const struct busy_process *process = &lanes->processes[i];
-
-		for (uint32_t k = 0; k < process->nr_streams; k++)
-			are_late |= is_late(process->streams[k].timeline);
-		for (uint32_t k = 0; k < process->nr_devices; k++)
-			are_late |= is_late(process->devices[k].work) |
-				    is_late(process->devices[k].computation) |
-				    is_late(process->devices[k].communication) |
-				    is_late(process->devices[k].kernels);
-	}
-	for (uint32_t i = 0; i < lanes->nr_devices; i++)
-		are_late |= is_late(lanes->timelines[i]);
-	return are_late;
-}
 
 static void close_timeline(struct stream_timeline *timeline)
 {
@@ -265,11 +236,10 @@ static int put(struct timeline_table *table, const struct timeline_key *key,
 }
 
 /* The device's own timeline is that of the one process that uses it. */
-static int put_copy(struct timeline_table *table, const struct timeline_key *key,
-		    struct stream_timeline *work)
+static int put_copy(const struct busy_lanes *lanes, struct timeline_table *table,
+		    const struct timeline_key *key, struct stream_timeline *work)
 {
-	struct stream_timeline *copy =
-		work ? stream_timeline_create(STREAM_TIMELINE_DEVICE_INTERVALS) : NULL;
+	struct stream_timeline *copy = work ? stream_timeline_create(lanes->intervals_max) : NULL;
 	int error = work && !copy ? -ENOMEM : 0;
 
 	if (copy)
@@ -291,7 +261,9 @@ static int put_device(struct busy_lanes *lanes, struct timeline_table *table, ui
 		.process_id = ROSTER_WRITER,
 		.device_id = roster_process_device(roster_process(lanes->roster, process_id),
 						   device->device_id)};
-	int error = device->shared ? 0 : put_copy(table, all.device_id ? &all : &key, device->work);
+	int error = device->shared
+			    ? 0
+			    : put_copy(lanes, table, all.device_id ? &all : &key, device->work);
 
 	key.level = TIMELINE_WORK;
 	if (!error)

@@ -36,24 +36,24 @@ struct busy_process {
 
 struct busy_lanes {
 	const struct roster *roster;        /* borrowed */
+	uint32_t intervals_max;             /* of each timeline */
 	struct busy_process *processes;     /* owns; [id - 1] */
 	struct stream_timeline **timelines; /* owns; [device - 1]: of those of several processes */
 	uint32_t *users;                    /* owns; [device - 1]: processes that describe it */
 	uint32_t nr_processes, nr_devices;
 };
 
-/* roster is borrowed until fini. 0 or -ENOMEM. Call busy_lanes_fini() in either case. */
-int busy_lanes_init(struct busy_lanes *lanes, const struct roster *roster);
+/* intervals_max: as that of stream_timeline_create(). Few intervals are quick to add to, but records that are out of
+ * order by more are late. roster is borrowed until fini. 0 or -ENOMEM. Call busy_lanes_fini() in either case. */
+int busy_lanes_init(struct busy_lanes *lanes, const struct roster *roster, uint32_t intervals_max);
 void busy_lanes_fini(struct busy_lanes *lanes);
 
-/* work: of a known process. Waits count nowhere. 0; -E2BIG; -ENOMEM. */
+/* work: of a known process. Waits count nowhere. 0; -E2BIG; -ERANGE: the order of the records matters,
+ * as one is late (stream_timeline.h); -ENOMEM. */
 int busy_lanes_add(struct busy_lanes *lanes, const struct timeline_work *work, bool is_nccl);
 
 /* Notes that work of an earlier time runs on in this one. 0; -E2BIG; -ENOMEM. */
 int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work);
-
-/* Returns whether the order of the records has mattered: some came too late (stream_timeline.h). */
-bool busy_lanes_are_late(const struct busy_lanes *lanes);
 
 /* Closes all timelines, because nothing more comes. */
 void busy_lanes_close(struct busy_lanes *lanes);

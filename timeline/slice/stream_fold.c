@@ -8,8 +8,10 @@
 #include "aggregator/profile/collection.h"
 #include "base/array.h"
 
+#define INTERVALS_FEW 128u /* of a timeline at first */
+
 static int init(struct stream_fold *fold, struct timeline_source *source, uint64_t from_ns,
-		uint64_t to_ns)
+		uint64_t to_ns, uint32_t intervals_max)
 {
 	const struct collection *names = timeline_source_profile(source)->collection;
 	const uint32_t nr = roster_size(names->roster).processes;
@@ -23,7 +25,7 @@ static int init(struct stream_fold *fold, struct timeline_source *source, uint64
 		.nr_processes = nr,
 		.room_bytes = STREAM_FOLD_ROOM,
 	};
-	int error = busy_lanes_init(&fold->busy, names->roster);
+	int error = busy_lanes_init(&fold->busy, names->roster, intervals_max);
 	if (!error)
 		error = nccl_names_init(&fold->nccl, names->catalog);
 	return fold->totals && fold->processes ? error : -ENOMEM;
@@ -189,12 +191,13 @@ static int end_waiting(struct stream_fold *fold, bool *is_sure)
 	return error;
 }
 
-int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
-		     const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns)
+static int read_all(struct stream_fold *fold, struct timeline_source *source,
+		    const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns,
+		    uint32_t intervals_max)
 {
 	const struct timeline_sink sink = {take_launch, take_work, fold};
 	bool is_sure = true;
-	int error = init(fold, source, from_ns, to_ns);
+	int error = init(fold, source, from_ns, to_ns, intervals_max);
 
 	if (!error)
 		error = timeline_source_read(source, request, &sink, &fold->counts);
@@ -202,9 +205,21 @@ int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
 		error = end_waiting(fold, &is_sure);
 	forget_launches(fold);
 	if (error == -E2BIG)
-		return -EAGAIN;
-	if (!error && busy_lanes_are_late(&fold->busy))
-		is_sure = false;
+		error = -EAGAIN;
 	busy_lanes_close(&fold->busy);
 	return error || is_sure ? error : -EAGAIN;
+}
+
+/* Most records are in order. Of others the first few tell it. */
+int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
+		     const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns)
+{
+	int error = read_all(fold, source, request, from_ns, to_ns, INTERVALS_FEW);
+
+	if (error == -ERANGE) {
+		stream_fold_fini(fold);
+		error = read_all(fold, source, request, from_ns, to_ns,
+				 STREAM_TIMELINE_DEVICE_INTERVALS);
+	}
+	return error == -ERANGE ? -EAGAIN : error;
 }
