@@ -183,6 +183,34 @@ int busy_lanes_add(struct busy_lanes *lanes, const struct timeline_work *work, b
 		       : add_to(lanes, &lanes->timelines[device->shared - 1], work);
 }
 
+static void prefetch(const struct stream_timeline *timeline, bool ends)
+{
+	if (timeline && ends)
+		stream_timeline_prefetch_end(timeline);
+	else if (timeline)
+		stream_timeline_prefetch(timeline);
+}
+
+void busy_lanes_prefetch(const struct busy_lanes *lanes, const struct timeline_work *work,
+			 bool ends)
+{
+	const struct busy_process *process = &lanes->processes[work->process_id - 1];
+
+	for (uint32_t i = 0; i < process->nr_streams; i++) {
+		const struct busy_stream *stream = &process->streams[i];
+		const struct busy_device *device = &process->devices[stream->device];
+
+		if (!is_of(stream, work))
+			continue;
+		prefetch(stream->timeline, ends);
+		prefetch(device->work, ends);
+		prefetch(device->computation, ends);
+		prefetch(device->communication, ends);
+		prefetch(device->kernels, ends);
+		break;
+	}
+}
+
 int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work)
 {
 	uint32_t device;

@@ -52,6 +52,11 @@ void busy_lanes_fini(struct busy_lanes *lanes);
  * as one is late (stream_timeline.h); -ENOMEM. */
 int busy_lanes_add(struct busy_lanes *lanes, const struct timeline_work *work, bool is_nccl);
 
+/* Fetches the timelines of work that is added soon into the processor's cache, and with `ends`, once these are there,
+ * the places of their next intervals. Changes nothing. */
+void busy_lanes_prefetch(const struct busy_lanes *lanes, const struct timeline_work *work,
+			 bool ends);
+
 /* Notes that work of an earlier time runs on in this one. 0; -E2BIG; -ENOMEM. */
 int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work);
 

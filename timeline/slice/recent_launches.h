@@ -41,6 +41,15 @@ void recent_launches_fini(struct recent_launches *launches);
 int recent_launches_add(struct recent_launches *launches, const struct timeline_launch *launch,
 			size_t *room_bytes);
 
+/* Fetches the place of the work's launch into the processor's cache. Changes nothing. */
+static inline void recent_launches_prefetch(const struct recent_launches *launches,
+					    const struct timeline_work *work)
+{
+	if (launches->nr_places)
+		__builtin_prefetch(
+			&launches->places[work->correlation_id & (launches->nr_places - 1)], 1);
+}
+
 /* NULL: it is not here. Borrowed until the next add. */
 const struct recent_launch *recent_launches_find(struct recent_launches *launches,
 						 const struct timeline_work *work);

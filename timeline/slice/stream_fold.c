@@ -8,7 +8,7 @@
 #include "aggregator/profile/collection.h"
 #include "base/array.h"
 
-#define INTERVALS_FEW 128u /* of a timeline at first */
+#define INTERVALS_FEW 256u /* of a timeline at first */
 
 static int init(struct stream_fold *fold, struct timeline_source *source, uint64_t from_ns,
 		uint64_t to_ns, uint32_t intervals_max)
@@ -23,12 +23,13 @@ static int init(struct stream_fold *fold, struct timeline_source *source, uint64
 		.totals = fold_table_create(),
 		.processes = calloc(nr + 1ull, sizeof(*fold->processes)),
 		.nr_processes = nr,
+		.pieces = calloc(STREAM_FOLD_PIECES, sizeof(*fold->pieces)),
 		.room_bytes = STREAM_FOLD_ROOM,
 	};
 	int error = busy_lanes_init(&fold->busy, names->roster, intervals_max);
 	if (!error)
 		error = nccl_names_init(&fold->nccl, names->catalog);
-	return fold->totals && fold->processes ? error : -ENOMEM;
+	return fold->totals && fold->processes && fold->pieces ? error : -ENOMEM;
 }
 
 static void forget_process(struct stream_fold_process *process)
@@ -42,6 +43,8 @@ static void forget_launches(struct stream_fold *fold)
 {
 	for (uint32_t i = 0; fold->processes && i < fold->nr_processes; i++)
 		forget_process(&fold->processes[i]);
+	free(fold->pieces);
+	fold->pieces = NULL;
 	free(fold->waiting);
 	fold->waiting = NULL;
 	fold->nr_waiting = fold->room_waiting = 0;
@@ -99,13 +102,7 @@ static uint32_t note_of(const struct fold_key *key)
 static struct fold_row *find_row(struct stream_fold *fold, struct stream_fold_process *process,
 				 const struct fold_key *key)
 {
-	uint32_t *note;
-
-	if (!process->rows)
-		process->rows = calloc(STREAM_FOLD_NOTES, sizeof(*process->rows));
-	if (!process->rows)
-		return NULL;
-	note = &process->rows[note_of(key)];
+	uint32_t *const note = &process->rows[note_of(key)];
 	struct fold_row *row = *note ? fold_table_row(fold->totals, *note - 1) : NULL;
 
 	if (row && memcmp(&row->key, key, sizeof(*key)) == 0)
@@ -116,37 +113,31 @@ static struct fold_row *find_row(struct stream_fold *fold, struct stream_fold_pr
 	return row;
 }
 
+static int make_notes(struct stream_fold_process *process)
+{
+	if (!process->rows)
+		process->rows = calloc(STREAM_FOLD_NOTES, sizeof(*process->rows));
+	return process->rows ? 0 : -ENOMEM;
+}
+
 static int add_work(struct stream_fold *fold, const struct timeline_work *work,
-		    const struct recent_launch *launch)
+		    const struct fold_key *key)
 {
 	struct stream_fold_process *process = &fold->processes[work->process_id - 1];
-	const struct fold_key key = key_of(work, launch);
-	struct fold_row *row = find_row(fold, process, &key);
+	struct fold_row *row = find_row(fold, process, key);
 
 	if (!row || fold_row_add_one(row, work->end_ns - work->start_ns, work->bytes))
 		return -ENOMEM;
 	process->nr_records++;
-	process->nr_matched += launch != NULL;
+	process->nr_matched += key->matched;
 	fold->nr_work++;
-	fold->nr_launchless += !launch && work->kind != RECORD_GPU_SYNC;
+	fold->nr_launchless += !key->matched && work->kind != RECORD_GPU_SYNC;
 	return busy_lanes_add(&fold->busy, work,
 			      work->kind == RECORD_GPU_KERNEL &&
 				      nccl_names_have(&fold->nccl, work->name_id));
 }
 
 /* ---- what comes */
-
-static int take_launch(void *context, const struct timeline_launch *launch)
-{
-	struct stream_fold *fold = context;
-	struct stream_fold_process *process = &fold->processes[launch->process_id - 1];
-
-	if (launch->flags & RECORD_LAUNCH_MARK)
-		return 0;
-	process->nr_launches += !(launch->flags & RECORD_LAUNCH_HOST) &&
-				launch->time_ns >= fold->from_ns && launch->time_ns < fold->to_ns;
-	return recent_launches_add(&process->launches, launch, &fold->room_bytes);
-}
 
 static int wait_for_launch(struct stream_fold *fold, const struct timeline_work *work)
 {
@@ -155,6 +146,92 @@ static int wait_for_launch(struct stream_fold *fold, const struct timeline_work 
 		return -ENOMEM;
 	fold->waiting[fold->nr_waiting++] = *work;
 	return 0;
+}
+
+static int find_launches(struct stream_fold *fold)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < fold->nr_pieces && !error; i++) {
+		struct stream_fold_piece *piece = &fold->pieces[i];
+		struct stream_fold_process *process = &fold->processes[piece->work.process_id - 1];
+		const struct recent_launch *launch =
+			recent_launches_find(&process->launches, &piece->work);
+
+		piece->has_launch = launch != NULL;
+		if (!launch) {
+			error = wait_for_launch(fold, &piece->work);
+			continue;
+		}
+		piece->key = key_of(&piece->work, launch);
+		error = make_notes(process);
+		if (!error)
+			__builtin_prefetch(&process->rows[note_of(&piece->key)], 1);
+	}
+	return error;
+}
+
+static void prefetch_row(const struct stream_fold *fold, const struct stream_fold_piece *piece)
+{
+	const struct stream_fold_process *process = &fold->processes[piece->work.process_id - 1];
+	const uint32_t note = piece->has_launch ? process->rows[note_of(&piece->key)] : 0;
+
+	if (!note)
+		return;
+	/* A row may lie in two lines of the cache. */
+	const struct fold_row *row = fold_table_row(fold->totals, note - 1);
+	__builtin_prefetch(row, 1);
+	__builtin_prefetch((const char *)(row + 1) - 1, 1);
+}
+
+static bool is_of_stream_before(const struct stream_fold_piece *piece)
+{
+	const struct timeline_work *work = &piece->work, *before = &piece[-1].work;
+
+	return work->stream_id == before->stream_id && work->device_id == before->device_id &&
+	       work->context_id == before->context_id && work->process_id == before->process_id;
+}
+
+static void prefetch(const struct stream_fold *fold)
+{
+	for (uint32_t i = 0; i < fold->nr_pieces; i++) {
+		const struct stream_fold_piece *piece = &fold->pieces[i];
+
+		prefetch_row(fold, piece);
+		if (i == 0 || !is_of_stream_before(piece))
+			busy_lanes_prefetch(&fold->busy, &piece->work, false);
+	}
+	for (uint32_t i = 0; i < fold->nr_pieces; i++)
+		if (i == 0 || !is_of_stream_before(&fold->pieces[i]))
+			busy_lanes_prefetch(&fold->busy, &fold->pieces[i].work, true);
+}
+
+/* Adds the pieces that have come since the last time. */
+static int add_pieces(struct stream_fold *fold)
+{
+	int error = find_launches(fold);
+
+	if (!error)
+		prefetch(fold);
+	for (uint32_t i = 0; i < fold->nr_pieces && !error; i++)
+		if (fold->pieces[i].has_launch)
+			error = add_work(fold, &fold->pieces[i].work, &fold->pieces[i].key);
+	fold->nr_pieces = 0;
+	return error;
+}
+
+static int take_launch(void *context, const struct timeline_launch *launch)
+{
+	struct stream_fold *fold = context;
+	struct stream_fold_process *process = &fold->processes[launch->process_id - 1];
+
+	const int error = fold->nr_pieces ? add_pieces(fold) : 0;
+
+	if (error || launch->flags & RECORD_LAUNCH_MARK)
+		return error;
+	process->nr_launches += !(launch->flags & RECORD_LAUNCH_HOST) &&
+				launch->time_ns >= fold->from_ns && launch->time_ns < fold->to_ns;
+	return recent_launches_add(&process->launches, launch, &fold->room_bytes);
 }
 
 static int take_work(void *context, const struct timeline_work *work)
@@ -168,9 +245,9 @@ static int take_work(void *context, const struct timeline_work *work)
 	if (work->start_ns >= fold->to_ns ||
 	    work->end_ns - work->start_ns > CORRELATOR_DURATION_MAX_NS)
 		return 0;
-	const struct recent_launch *launch =
-		recent_launches_find(&fold->processes[work->process_id - 1].launches, work);
-	return launch ? add_work(fold, work, launch) : wait_for_launch(fold, work);
+	recent_launches_prefetch(&fold->processes[work->process_id - 1].launches, work);
+	fold->pieces[fold->nr_pieces++].work = *work;
+	return fold->nr_pieces == STREAM_FOLD_PIECES ? add_pieces(fold) : 0;
 }
 
 /* Work without a launch has none, as long as no launch has gone. */
@@ -180,11 +257,14 @@ static int end_waiting(struct stream_fold *fold, bool *is_sure)
 
 	for (uint32_t i = 0; i < fold->nr_waiting && !error; i++) {
 		const struct timeline_work *work = &fold->waiting[i];
-		struct recent_launches *launches = &fold->processes[work->process_id - 1].launches;
-		const struct recent_launch *launch = recent_launches_find(launches, work);
+		struct stream_fold_process *process = &fold->processes[work->process_id - 1];
+		const struct recent_launch *launch = recent_launches_find(&process->launches, work);
+		const struct fold_key key = key_of(work, launch);
 
-		*is_sure &= launch || !launches->has_dropped;
-		error = add_work(fold, work, launch);
+		*is_sure &= launch || !process->launches.has_dropped;
+		error = make_notes(process);
+		if (!error)
+			error = add_work(fold, work, &key);
 	}
 	for (uint32_t i = 0; i < fold->nr_processes; i++)
 		*is_sure &= !fold->processes[i].launches.is_odd;
@@ -201,6 +281,8 @@ static int read_all(struct stream_fold *fold, struct timeline_source *source,
 
 	if (!error)
 		error = timeline_source_read(source, request, &sink, &fold->counts);
+	if (!error)
+		error = add_pieces(fold);
 	if (!error)
 		error = end_waiting(fold, &is_sure);
 	forget_launches(fold);

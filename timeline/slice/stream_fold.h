@@ -21,6 +21,15 @@ struct stream_fold_process {
 	uint32_t *rows; /* owns; STREAM_FOLD_NOTES: 1 + indexes of rows; 0: none is noted */
 };
 
+/* Pieces of work are taken together, because each waits for memory several times. */
+#define STREAM_FOLD_PIECES 64u
+
+struct stream_fold_piece {
+	struct timeline_work work;
+	struct fold_key key;
+	bool has_launch;
+};
+
 struct stream_fold {
 	struct timeline_source *source; /* borrowed */
 	uint64_t from_ns, to_ns;        /* GPU work that begins in it is in the sums */
@@ -28,6 +37,8 @@ struct stream_fold {
 	struct busy_lanes busy;
 	struct stream_fold_process *processes; /* owns; [id - 1] */
 	uint32_t nr_processes;
+	struct stream_fold_piece *pieces; /* owns; STREAM_FOLD_PIECES */
+	uint32_t nr_pieces;
 	struct timeline_work *waiting; /* owns; their launches are not there so far */
 	uint32_t nr_waiting, room_waiting;
 	struct nccl_names nccl;
