@@ -105,7 +105,8 @@ static int make_long_axis(void *context, const struct crew_fold *fold)
 	const struct time_strips_long more = {.request = slice->request,
 					      .counts = &fold->counts,
 					      .used = used.list,
-					      .nr_used = used.nr};
+					      .nr_used = used.nr,
+					      .nr_few = TIME_BOXES_MOST};
 	maker->error = used.error ? used.error : nccl_waits_load(&nccl, slice->store_path, NULL);
 	if (maker->error != -ENOMEM)
 		maker->error =

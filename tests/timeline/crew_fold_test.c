@@ -437,6 +437,24 @@ static void what_may_be_of_another_launch_is_told(void **state)
 	assert_int_equal(fold_all(f), -EAGAIN);
 }
 
+static void a_call_that_comes_behind_its_work_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct event_log *log = write_more(f);
+	struct event_packer *packer = event_log_packer(log);
+
+	add_launch(packer, 77778, FIRST_NS, 1, 0);
+	event_packer_record(packer, &(struct gpu_record){.start_ns = FIRST_NS + 5,
+							 .end_ns = FIRST_NS + 6,
+							 .correlation_id = 77778,
+							 .window = 1});
+	assert_int_equal(event_log_write(log, BLOCKS + 1), 0);
+	assert_int_equal(fold_all(f), 0);
+	add_launch(packer, 77778, FIRST_NS + 1, 1, RECORD_LAUNCH_HOST);
+	end_more(log);
+	assert_int_equal(fold_all(f), -EAGAIN);
+}
+
 /* The launch has gone from its place, to which another came whose work was there. */
 static void work_whose_launch_may_have_gone_is_told(void **state)
 {
@@ -491,6 +509,7 @@ int main(void)
 		TEST(work_without_a_launch_has_none, set_up_short),
 		TEST(records_out_of_order_are_in_the_sums, set_up),
 		TEST(what_may_be_of_another_launch_is_told, set_up),
+		TEST(a_call_that_comes_behind_its_work_is_told, set_up),
 		TEST(work_whose_launch_may_have_gone_is_told, set_up_short),
 		TEST(damage_is_left_to_one_reader, set_up),
 	};

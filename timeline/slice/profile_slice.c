@@ -466,18 +466,17 @@ static int write_and_show(struct writing *writing)
 
 /* ---- the content */
 
-/* Whether its events are too many for a list of them. 1, 0, or an error of timeline_source_read(). */
-static int is_long(const struct profile_slice *slice)
+/* Whether its events are folded while they are read. 1, 0, or an error of timeline_source_read(). */
+static int is_streamed(const struct profile_slice *slice)
 {
 	uint64_t nr_events;
-	const int error =
-		slice->nr_steps || (slice->see && !slice->see_fold)
-			? 0
-			: timeline_source_estimate(slice->source, slice->request, &nr_events);
 
-	if (error || slice->nr_steps || (slice->see && !slice->see_fold))
-		return error;
-	return nr_events >= PROFILE_SLICE_STREAMED;
+	if (slice->nr_steps || (slice->see && !slice->see_fold))
+		return 0;
+	if (!slice->see)
+		return 1;
+	const int error = timeline_source_estimate(slice->source, slice->request, &nr_events);
+	return error ? error : nr_events >= PROFILE_SLICE_STREAMED;
 }
 
 /* As one fold, or as a list of events. */
@@ -532,7 +531,7 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
 	int status = add_pauses(slice, &counts->uncaptured_ns);
-	const int folds = status ? status : is_long(slice);
+	const int folds = status ? status : is_streamed(slice);
 	if (folds < 0)
 		return folds;
 	status = write_content(slice, path, output_path, folds, counts, error);

@@ -14,8 +14,8 @@
 
 struct crew_fold;
 
-/* So many events, by the heads of blocks, are folded while they are read. */
-#define PROFILE_SLICE_STREAMED 300000u
+/* For pages, so many events, by the heads of blocks, are folded while they are read; else all are. */
+#define PROFILE_SLICE_STREAMED 200000u
 
 struct profile_slice {
 	const char *store_path; /* that source reads */

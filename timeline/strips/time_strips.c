@@ -444,7 +444,7 @@ int time_strips_read_long(struct timeline_source *source, const struct nccl_wait
 		error = choose_of_part(&maker, more);
 	if (!error)
 		error = strip_crew_read(&maker);
-	if (!error && maker.nr_seen <= TIME_BOXES_MOST)
+	if (!error && maker.nr_seen <= more->nr_few)
 		error = -EAGAIN;
 	strips->boxes.are_too_many = true;
 	if (!error)

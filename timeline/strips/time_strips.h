@@ -67,10 +67,11 @@ struct time_strips_long {
 		uint32_t process_id, device_id;
 	} * used;
 	uint32_t nr_used;
+	uint32_t nr_few; /* of no more pieces than these a list is wanted */
 };
 
 /* The same without a list of events: part->events is not used, and the events of processes with a strip are read.
- * -EAGAIN: the part's pieces of work are few, so that the list is wanted. Other errors as time_strips_read(). */
+ * -EAGAIN: the part's pieces of work are few. Other errors as time_strips_read(). */
 int time_strips_read_long(struct timeline_source *source, const struct nccl_waits *nccl,
 			  const struct time_strips_part *part, const struct time_strips_long *more,
 			  struct time_strips *strips);
