@@ -1,11 +1,13 @@
-/* Makes strips: takes events stretch by stretch, and divides them into bins. Part of time_strips; used by one thread. */
+/* Makes strips: takes events stretch by stretch, and divides them into bins. Part of time_strips; used by one thread.
+ */
 #ifndef STRIP_MAKER_H
 #define STRIP_MAKER_H
 
-#include "time_strips.h"
+#include "time_strip.h"
 
 #include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/nccl_names.h"
+#include "timeline/trace/nccl_waits.h"
 
 struct piece { /* of GPU work; most begin in the present stretch */
 	uint64_t start_ns, end_ns;
@@ -39,6 +41,18 @@ struct strip_maker {
  * any case. */
 int strip_maker_init(struct strip_maker *maker);
 void strip_maker_fini(struct strip_maker *maker);
+
+/* Begins a stretch, and forgets what one that was too long has left. */
+void strip_maker_begin(struct strip_maker *maker, uint64_t from_ns, uint64_t to_ns);
+
+/* Takes a piece of work, if it is of the stretch and of the part. context: the maker. 0; -EFBIG; -ENOMEM. */
+int strip_maker_take(void *context, const struct timeline_work *work);
+
+/* Takes the times between capture windows that begin in the stretch. Errors as before. */
+int strip_maker_pause(struct strip_maker *maker);
+
+/* Puts what was taken into the bins, as far as it begins in the stretch. 0 or -ENOMEM. */
+int strip_maker_put(struct strip_maker *maker);
 
 /* Takes all events of the strips' time. Errors as time_strips_read(). */
 int strip_maker_read(struct strip_maker *maker);
