@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "cli/base/verbs.h"
 #include "cli/timeline_losses.h"
 #include "report/profile/merged_dir.h"
 #include "report/view/report_subject.h"
+#include "timeline/slice/crew_fold.h"
 #include "timeline/strips/time_strips.h"
 #include "timeline/trace/nccl_waits.h"
 
@@ -35,12 +37,12 @@ static int make_pieces(struct axis_maker *maker)
 	return 0;
 }
 
-static int make_axis(void *context, const struct timeline_events *events)
+static struct time_strips_part part_of(const struct profile_slice *slice,
+				       const struct timeline_events *events)
 {
-	struct axis_maker *maker = context;
-	const struct profile_slice *slice = maker->slice;
 	const struct timeline_request *request = slice->request;
-	const struct time_strips_part part = {
+
+	return (struct time_strips_part){
 		.events = events,
 		.request = request,
 		.origin_ns = slice->first_ns,
@@ -48,17 +50,72 @@ static int make_axis(void *context, const struct timeline_events *events)
 		.to_ns = request->to_ns < slice->last_ns ? request->to_ns : slice->last_ns,
 		.by_launch = slice->nr_steps > 0,
 	};
+}
+
+/* Both ways to make it end here. -ENOMEM, or 0: the page may have no axis. */
+static int end_axis(struct axis_maker *maker)
+{
+	if (!maker->error)
+		maker->error = make_pieces(maker);
+	if (maker->error)
+		time_strips_fini(&maker->strips);
+	return maker->error == -ENOMEM ? maker->error : 0;
+}
+
+static int make_axis(void *context, const struct timeline_events *events)
+{
+	struct axis_maker *maker = context;
+	const struct profile_slice *slice = maker->slice;
+	const struct time_strips_part part = part_of(slice, events);
 	struct nccl_waits nccl = {0};
 
 	maker->error = nccl_waits_load(&nccl, slice->store_path, NULL);
 	if (maker->error != -ENOMEM) /* waits that cannot be read are not told from moves */
 		maker->error = time_strips_make(slice->source, &nccl, &part, &maker->strips);
-	if (!maker->error)
-		maker->error = make_pieces(maker);
-	if (maker->error)
-		time_strips_fini(&maker->strips);
 	nccl_waits_fini(&nccl);
-	return maker->error == -ENOMEM ? maker->error : 0;
+	return end_axis(maker);
+}
+
+struct used_devices {
+	struct time_strips_used *list; /* owns */
+	uint32_t nr, room;
+	int error;
+};
+
+static void take_device(void *context, uint32_t process_id, uint32_t device_id)
+{
+	struct used_devices *used = context;
+
+	if (!used->error)
+		used->error = array_reserve(&used->list, &used->room, used->nr + 1ull,
+					    sizeof(*used->list));
+	if (!used->error)
+		used->list[used->nr++] = (struct time_strips_used){process_id, device_id};
+}
+
+/* Of a part that is too long for a list of its events. */
+static int make_long_axis(void *context, const struct crew_fold *fold)
+{
+	struct axis_maker *maker = context;
+	const struct profile_slice *slice = maker->slice;
+	const struct time_strips_part part = part_of(slice, NULL);
+	struct nccl_waits nccl = {0};
+	struct used_devices used = {0};
+
+	crew_fold_devices(fold, take_device, &used);
+	const struct time_strips_long more = {.counts = &fold->counts,
+					      .used = used.list,
+					      .nr_used = used.nr,
+					      .nr_few = TIME_BOXES_MOST};
+	maker->error = used.error ? used.error : nccl_waits_load(&nccl, slice->store_path, NULL);
+	if (maker->error != -ENOMEM)
+		maker->error =
+			time_strips_read_long(slice->source, &nccl, &part, &more, &maker->strips);
+	nccl_waits_fini(&nccl);
+	free(used.list);
+	const bool wants_list = maker->error == -EAGAIN;
+	const int error = end_axis(maker);
+	return wants_list ? -EAGAIN : error;
 }
 
 /* name: of the whole profile. 0 or -errno with *error. */
@@ -97,6 +154,7 @@ int timeline_make_page(const struct profile_slice *slice, const char *name, cons
 	int result = merged_dir_create(&dir, &error);
 
 	seen.see = make_axis;
+	seen.see_fold = make_long_axis;
 	seen.context = &maker;
 	if (result == 0 &&
 	    snprintf(store, sizeof(store), "%s/" MERGED_DIR_FILE, dir.path) >= (int)sizeof(store))

@@ -74,6 +74,9 @@ set(FLAMEGRID_THREADED_TESTS
   profile_link_test
   raw_samples_test
   rendezvous_search_test
+  # the readers of timelines
+  crew_fold_test
+  events_crew_test
   # fake CUDA, whose threads call the guest
   fake_capture_test
   fake_cuda_test

@@ -257,6 +257,11 @@ const struct fold_row *fold_table_rows(const struct fold_table *table, uint32_t 
 	return table->rows;
 }
 
+struct fold_row *fold_table_row(struct fold_table *table, uint32_t index)
+{
+	return &table->rows[index];
+}
+
 void fold_table_clear(struct fold_table *table)
 {
 	for (uint32_t i = 0; i < table->nr_rows; i++)

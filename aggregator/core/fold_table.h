@@ -84,6 +84,9 @@ void fold_table_prefetch(const struct fold_table *table, const uint32_t *hashes,
 /* Returns all rows in the order of their first appearance. Borrowed until the next add or clear. */
 const struct fold_row *fold_table_rows(const struct fold_table *table, uint32_t *nr_rows);
 
+/* The row with this index, which is below their number. Borrowed as that of find(). */
+struct fold_row *fold_table_row(struct fold_table *table, uint32_t index);
+
 /* Forgets all rows and keeps the memory for the next ones. */
 void fold_table_clear(struct fold_table *table);
 

@@ -310,6 +310,11 @@ void stream_timeline_sums(const struct stream_timeline *timeline, struct timelin
 	*sums = timeline->sums;
 }
 
+uint64_t stream_timeline_late(const struct stream_timeline *timeline)
+{
+	return timeline->sums.late;
+}
+
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline)
 {
 	merge_open(timeline);

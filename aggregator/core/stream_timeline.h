@@ -59,6 +59,8 @@ void stream_timeline_prefetch_end(const struct stream_timeline *timeline);
 int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from);
 
 void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums);
+/* Returns how many records were late so far. */
+uint64_t stream_timeline_late(const struct stream_timeline *timeline);
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
 
 /* Returns the open intervals, sorted. Borrowed until the next call. */

@@ -342,6 +342,95 @@ static void one_reader_reads_all_where_memory_does_not_suffice_for_several(void 
 	}
 }
 
+static uint32_t nr_windows;
+
+static int count_window(void *context, const struct timeline_launch *launch)
+{
+	(void)context;
+	nr_windows += launch->mark >= RECORD_MARK_WINDOW_END;
+	return 0;
+}
+
+/* Returns the number of blocks that were read for marks of windows. */
+static uint64_t find_windows(const struct fixture *f)
+{
+	const struct timeline_sink sink = {count_window, NULL, NULL};
+	const struct timeline_request request = {.to_ns = UINT64_MAX, .windows_alone = true};
+	struct timeline_counts counts;
+
+	nr_windows = 0;
+	assert_int_equal(timeline_source_read(f->source, &request, &sink, &counts), 0);
+	assert_int_equal(counts.log.damaged, 0);
+	assert_int_equal(counts.log.blocks, BLOCKS + 1);
+	return counts.log.blocks_read;
+}
+
+static void make_block_older(uint8_t *block)
+{
+	struct event_block_head head;
+	struct event_span span;
+	uint8_t *spans = block + sizeof(head);
+
+	memcpy(&head, block, sizeof(head));
+	for (uint32_t i = 0; i < head.nr_spans; i++) {
+		memcpy(&span, spans + i * sizeof(span), sizeof(span));
+		assert_true(span.marks & EVENT_SPAN_KNOWN);
+		span.marks &= EVENT_SPAN_MARKS;
+		memcpy(spans + i * sizeof(span), &span, sizeof(span));
+	}
+	head.spans_checksum = checksum_add(0, spans, head.nr_spans * sizeof(span));
+	head.checksum = EVENT_FORMAT_CHECKSUM(&head);
+	memcpy(block, &head, sizeof(head));
+}
+
+/* Writes the first so many blocks again, as earlier writers did. */
+static void make_blocks_older(const struct fixture *f, uint32_t nr)
+{
+	static uint8_t bytes[1 << 20];
+	struct event_block_head head;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s" EVENT_FORMAT_FOLDER "/00000001" EVENT_FORMAT_SUFFIX,
+		 f->store);
+	int fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	const ssize_t size = pread(fd, bytes, sizeof(bytes), 0);
+	assert_in_range(size, 1, sizeof(bytes) - 1);
+	size_t at = sizeof(struct event_file_head);
+	for (uint32_t i = 0; i < nr; i++) {
+		assert_true(at + sizeof(head) <= (size_t)size);
+		make_block_older(bytes + at);
+		memcpy(&head, bytes + at, sizeof(head));
+		at += sizeof(head) + head.nr_spans * sizeof(struct event_span) + head.stored_bytes;
+	}
+	assert_int_equal(pwrite(fd, bytes, (size_t)size, 0), size);
+	close(fd);
+}
+
+static void marks_of_windows_are_found_without_other_blocks(void **state)
+{
+	struct fixture *f = *state;
+	struct event_log_options options = {.keeps = true};
+	struct event_log *log;
+
+	memcpy(options.profile, f->profile.timeline_id, sizeof(options.profile));
+	assert_int_equal(event_log_open(f->store, &options, &log), 0);
+	event_packer_begin(event_log_packer(log), 3, 0, true);
+	for (uint16_t i = 0; i < 2; i++)
+		event_packer_launch(
+			event_log_packer(log),
+			&(struct launch_record){.time_ns = FIRST_NS + i,
+						.cbid = RECORD_MARK_WINDOW_END + i,
+						.flags = RECORD_LAUNCH_MARK | RECORD_LAUNCH_HOST});
+	assert_int_equal(event_log_write(log, BLOCKS + 1), 0);
+	event_log_close(log);
+	assert_int_equal(find_windows(f), 1);
+	assert_int_equal(nr_windows, 2);
+	make_blocks_older(f, 7);
+	assert_int_equal(find_windows(f), 8);
+	assert_int_equal(nr_windows, 2);
+}
+
 struct item {
 	uint32_t key, process_id, place;
 };
@@ -388,6 +477,8 @@ int main(void)
 		TEST(marks_around_a_range_come_behind_its_own),
 		TEST(damage_is_counted_once),
 		TEST(one_reader_reads_all_where_memory_does_not_suffice_for_several),
+=======
+		TEST(marks_of_windows_are_found_without_other_blocks),
 		TEST(items_are_sorted_by_process_and_equal_ones_keep_their_order),
 	};
 

@@ -221,6 +221,57 @@ static void of_too_many_pieces_there_are_no_boxes(void **state)
 	}
 }
 
+static void check_same(const struct time_strips *a, const struct time_strips *b)
+{
+	assert_int_equal(a->nr_strips, b->nr_strips);
+	assert_memory_equal(&a->axis, &b->axis, sizeof(a->axis));
+	assert_memory_equal(&a->ticks, &b->ticks, sizeof(a->ticks));
+	assert_int_equal(a->nr_left_out, b->nr_left_out);
+	for (uint32_t i = 0; i < a->nr_strips; i++) {
+		assert_memory_equal(&a->strips[i].device, &b->strips[i].device,
+				    sizeof(a->strips[i].device));
+		assert_memory_equal(a->strips[i].bins.ns, b->strips[i].bins.ns,
+				    a->axis.nr_bins * STRIP_PARTS * sizeof(*a->strips[i].bins.ns));
+	}
+}
+
+static void a_long_part_has_the_same_without_a_list_of_events(void **state)
+{
+	static const uint32_t spans[] = {60, 4000, SPAN_NS};
+	struct strips_fixture *f = *state;
+	uint32_t nr_same = 0;
+
+	for (uint32_t i = 0; i < 60; i++) {
+		const uint32_t span = spans[i % 3];
+		const uint64_t from_ns = FIRST_NS + strips_fixture_some(f, SPAN_NS - span + 1);
+		const struct time_strips_part part = {.request = &TIMELINE_REQUEST_ALL,
+						      .origin_ns = FIRST_NS,
+						      .from_ns = from_ns,
+						      .to_ns = from_ns + span};
+		const struct timeline_counts counts = {0};
+		struct time_strips_long more = {.counts = &counts};
+		struct time_strips listed, strips;
+
+		read_part(f, from_ns, from_ns + span, 2000, &listed);
+		int error = time_strips_read_long(f->source, &f->waits, &part, &more, &strips);
+		if (error != -EAGAIN) {
+			assert_int_equal(error, 0);
+			assert_int_equal(strips.boxes.nr_boxes, 0);
+			assert_true(strips.boxes.are_too_many);
+			check_same(&listed, &strips);
+			nr_same++;
+		}
+		assert_true(error == 0 || listed.boxes.nr_boxes == 0);
+		time_strips_fini(&strips);
+		more.nr_few = listed.boxes.nr_boxes;
+		assert_int_equal(time_strips_read_long(f->source, &f->waits, &part, &more, &strips),
+				 -EAGAIN);
+		time_strips_fini(&strips);
+		time_strips_fini(&listed);
+	}
+	assert_in_range(nr_same, 40, 60);
+}
+
 static void a_part_without_time_or_work_has_no_strips(void **state)
 {
 	struct strips_fixture *f = *state;
@@ -322,6 +373,7 @@ int main(void)
 		TEST(a_part_has_the_step_that_runs_when_it_begins),
 		TEST(boxes_are_the_pieces_of_a_part_and_each_as_a_whole),
 		TEST(of_too_many_pieces_there_are_no_boxes),
+		TEST(a_long_part_has_the_same_without_a_list_of_events),
 		TEST(a_part_without_time_or_work_has_no_strips),
 		TEST(a_part_without_work_tells_what_was_not_captured),
 	};

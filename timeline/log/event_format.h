@@ -70,9 +70,14 @@ struct event_block_head_1 {
 /* When the events of one process were, by CLOCK_MONOTONIC of its host. A block has one for each of its processes.
  * Records of processes whose clock was never compared do not count. */
 struct event_span {
-	uint32_t process_id, nr_marks;
+	uint32_t process_id;
+	uint32_t marks;             /* EVENT_SPAN_…; the bits below are their number */
 	uint64_t first_ns, last_ns; /* first_ns above last_ns: the block has no time of it */
 };
+
+#define EVENT_SPAN_KNOWN   (1u << 31) /* the next bit says it: earlier writers did not */
+#define EVENT_SPAN_WINDOWS (1u << 30) /* some marks are of capture windows (RECORD_MARK_WINDOW) */
+#define EVENT_SPAN_MARKS   (EVENT_SPAN_WINDOWS - 1)
 
 static_assert(sizeof(struct event_file_head) == 56 && sizeof(struct event_block_head) == 64 &&
 		      sizeof(struct event_span) == 24 && sizeof(struct event_file_head_1) == 40 &&

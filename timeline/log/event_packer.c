@@ -225,8 +225,9 @@ static struct event_span *find_span(struct event_packer *packer)
 			packer->nr_spans = 0;
 			return NULL;
 		}
-		packer->spans[packer->nr_spans++] =
-			(struct event_span){.process_id = process_id, .first_ns = UINT64_MAX};
+		packer->spans[packer->nr_spans++] = (struct event_span){.process_id = process_id,
+									.marks = EVENT_SPAN_KNOWN,
+									.first_ns = UINT64_MAX};
 		packer->span = packer->nr_spans;
 	}
 	return &packer->spans[packer->span - 1];
@@ -238,6 +239,14 @@ static void note_time(struct event_span *span, uint64_t first_ns, uint64_t last_
 		span->first_ns = first_ns;
 	if (last_ns > span->last_ns)
 		span->last_ns = last_ns;
+}
+
+static void note_mark(struct event_span *span, uint16_t mark)
+{
+	if ((span->marks & EVENT_SPAN_MARKS) < EVENT_SPAN_MARKS)
+		span->marks++;
+	if (mark >= RECORD_MARK_WINDOW_END)
+		span->marks |= EVENT_SPAN_WINDOWS;
 }
 
 void event_packer_begin(struct event_packer *packer, uint32_t process_id, int64_t clock_offset_ns,
@@ -266,8 +275,8 @@ void event_packer_launch(struct event_packer *packer, const struct launch_record
 
 	if (span && !(launch->flags & RECORD_LAUNCH_FAILED))
 		note_time(span, launch->time_ns, launch->time_ns);
-	if (span)
-		span->nr_marks += is_mark;
+	if (span && is_mark)
+		note_mark(span, launch->cbid);
 	packer->marks_of_block += is_mark;
 	packer->launches[events->nr_launches++] = *launch;
 	if (events->nr_launches == EVENT_PACKER_EVENTS)

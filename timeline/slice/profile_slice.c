@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crew_fold.h"
 #include "slice_fold.h"
 
 #include "aggregator/core/timeline_table.h"
@@ -151,18 +152,35 @@ static uint64_t begin_of(const struct profile_slice *slice)
 							 : slice->first_ns;
 }
 
+/* What is in the part, in one of two ways. */
+struct content {
+	struct timeline_events events; /* owns */
+	struct crew_fold fold;
+	bool is_folded; /* by fold; there are no events */
+};
+
+/* Returns the end of all work; 0: there is none. */
+static uint64_t end_of(const struct content *content)
+{
+	uint64_t end_ns = content->is_folded ? content->fold.last_ns : 0;
+
+	for (uint32_t i = 0; i < content->events.nr_work; i++)
+		if (content->events.work[i].end_ns > end_ns)
+			end_ns = content->events.work[i].end_ns;
+	return end_ns;
+}
+
 /* "0.500000 s from 1.000000 s on", and what lacks a launch or a timeline */
-static void write_words(const struct profile_slice *slice, const struct timeline_events *events,
+static void write_words(const struct profile_slice *slice, const struct content *content,
 			const struct profile_slice_counts *counts, char text[static WORDS_SIZE])
 {
 	const uint64_t from_ns = begin_of(slice);
 	uint64_t to_ns = slice->request->to_ns;
 	int at;
 
-	for (uint32_t i = 0; i < events->nr_work && slice->request->to_ns == UINT64_MAX; i++)
-		if (to_ns == UINT64_MAX || events->work[i].end_ns > to_ns)
-			to_ns = events->work[i].end_ns;
-	if (to_ns == UINT64_MAX) /* nothing came */
+	if (to_ns == UINT64_MAX)
+		to_ns = end_of(content);
+	if (to_ns == 0) /* nothing came */
 		to_ns = from_ns > slice->last_ns ? from_ns : slice->last_ns;
 	at = snprintf(text, WORDS_SIZE, "%.6f s from %.6f s on", (double)(to_ns - from_ns) * 1e-9,
 		      (double)(from_ns - slice->first_ns) * 1e-9);
@@ -260,13 +278,29 @@ static int commit(struct database *database, const struct collection *collection
 	return error;
 }
 
-static int fill(struct database *database, const struct profile_slice *slice,
-		const struct timeline_events *events, struct profile_slice_counts *counts)
+/* Puts the sums into the collection. */
+static int add_sums(const struct profile_slice *slice, struct collection *collection,
+		    struct content *content, struct profile_slice_counts *counts)
 {
 	struct slice_fold fold = {.from_ns = slice->request->from_ns,
 				  .to_ns = slice->request->to_ns,
 				  .steps = slice->steps,
 				  .nr_steps = slice->nr_steps};
+
+	if (content->is_folded) {
+		counts->nr_work = content->fold.nr_work;
+		counts->nr_launchless = content->fold.nr_launchless;
+		return crew_fold_put(&content->fold, collection);
+	}
+	const int error = slice_fold_add(&fold, collection, &content->events);
+	counts->nr_work = fold.nr_work;
+	counts->nr_launchless = fold.nr_launchless;
+	return error;
+}
+
+static int fill(struct database *database, const struct profile_slice *slice,
+		struct content *content, struct profile_slice_counts *counts)
+{
 	struct collection *collection = collection_create();
 	char words[WORDS_SIZE];
 	int error = collection ? 0 : -ENOMEM;
@@ -276,10 +310,8 @@ static int fill(struct database *database, const struct profile_slice *slice,
 	if (!error)
 		error = store_loader_load(database, collection);
 	if (!error)
-		error = slice_fold_add(&fold, collection, events);
-	counts->nr_work = fold.nr_work;
-	counts->nr_launchless = fold.nr_launchless;
-	write_words(slice, events, counts, words);
+		error = add_sums(slice, collection, content, counts);
+	write_words(slice, content, counts, words);
 	if (!error)
 		error = set_words(database, words);
 	if (!error)
@@ -375,8 +407,7 @@ static int add_pauses(const struct profile_slice *slice, uint64_t *uncaptured_ns
 
 /* Writes the part at path, and then names it output_path. */
 static int write_part(const struct profile_slice *slice, const char *path, const char *output_path,
-		      const struct timeline_events *events, struct profile_slice_counts *counts,
-		      char **error)
+		      struct content *content, struct profile_slice_counts *counts, char **error)
 {
 	struct database *database;
 	int status = make(path, error);
@@ -387,7 +418,7 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 		return status;
 	status = copy(slice->store_path, path, database, error);
 	if (!status)
-		status = fill(database, slice, events, counts);
+		status = fill(database, slice, content, counts);
 	if (!status && counts->nr_work == 0 && !slice->may_be_empty)
 		status = error_text_set(error, -ENODATA,
 					"no GPU work of these ranks is in this time");
@@ -403,7 +434,7 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 struct writing {
 	const struct profile_slice *slice;
 	const char *path, *output_path;
-	const struct timeline_events *events;
+	struct content *content;
 	struct profile_slice_counts *counts;
 	char **error;
 	int status, see_status;
@@ -416,9 +447,11 @@ static void write_or_show(void *context, uint32_t part)
 
 	if (part == 0)
 		writing->status = write_part(slice, writing->path, writing->output_path,
-					     writing->events, writing->counts, writing->error);
+					     writing->content, writing->counts, writing->error);
+	else if (writing->content->is_folded)
+		writing->see_status = slice->see_fold(slice->context, &writing->content->fold);
 	else
-		writing->see_status = slice->see(slice->context, writing->events);
+		writing->see_status = slice->see(slice->context, &writing->content->events);
 }
 
 static int write_and_show(struct writing *writing)
@@ -431,10 +464,64 @@ static int write_and_show(struct writing *writing)
 	return writing->status ? writing->status : writing->see_status;
 }
 
+/* ---- the content */
+
+/* Whether its events are folded while they are read. 1, 0, or an error of timeline_source_read(). */
+static int is_streamed(const struct profile_slice *slice)
+{
+	uint64_t nr_events;
+
+	if (slice->nr_steps || (slice->see && !slice->see_fold))
+		return 0;
+	if (!slice->see)
+		return 1;
+	const int error = timeline_source_estimate(slice->source, slice->request, &nr_events);
+	return error ? error : nr_events >= PROFILE_SLICE_STREAMED;
+}
+
+/* As one fold, or as a list of events. */
+static int read_content(const struct profile_slice *slice, bool folds, struct content *content)
+{
+	int error = -EAGAIN;
+
+	*content = (struct content){0};
+	if (folds)
+		error = crew_fold_read(&content->fold, slice->source, slice->request,
+				       slice->first_ns);
+	content->is_folded = error == 0;
+	if (error != -EAGAIN)
+		return error;
+	crew_fold_fini(&content->fold);
+	return read_events(slice, &content->events);
+}
+
+static void fini_content(struct content *content)
+{
+	timeline_events_fini(&content->events);
+	crew_fold_fini(&content->fold);
+}
+
+static int write_content(const struct profile_slice *slice, const char *path,
+			 const char *output_path, bool folds, struct profile_slice_counts *counts,
+			 char **error)
+{
+	struct content content;
+	struct writing writing = {slice, path, output_path, &content, counts, error, 0, 0};
+	int status = read_content(slice, folds, &content);
+
+	if (!status) {
+		counts->read = content.is_folded ? content.fold.counts : content.events.counts;
+		counts->nr_silent =
+			timeline_source_silent(slice->source, slice->request, &counts->read);
+		status = write_and_show(&writing);
+	}
+	fini_content(&content);
+	return status;
+}
+
 int profile_slice_write(const struct profile_slice *slice, const char *output_path,
 			struct profile_slice_counts *counts, char **error)
 {
-	struct timeline_events events = {0};
 	char path[PATH_MAX];
 
 	*error = NULL;
@@ -444,16 +531,11 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
 	int status = add_pauses(slice, &counts->uncaptured_ns);
-	if (!status)
-		status = read_events(slice, &events);
-	if (!status) {
-		struct writing writing = {slice, path, output_path, &events, counts, error, 0, 0};
-
-		counts->read = events.counts;
-		counts->nr_silent =
-			timeline_source_silent(slice->source, slice->request, &counts->read);
-		status = write_and_show(&writing);
-	}
-	timeline_events_fini(&events);
-	return status;
+	const int folds = status ? status : is_streamed(slice);
+	if (folds < 0)
+		return folds;
+	status = write_content(slice, path, output_path, folds, counts, error);
+	return status == -EAGAIN && folds
+		       ? write_content(slice, path, output_path, false, counts, error)
+		       : status;
 }

@@ -12,6 +12,11 @@
 /* How far behind a launch its GPU work is looked for at first, and the other way round. */
 #define PROFILE_SLICE_REACH_NS 1000000000u
 
+struct crew_fold;
+
+/* For pages, so many events, by the heads of blocks, are folded while they are read; else all are. */
+#define PROFILE_SLICE_STREAMED 200000u
+
 struct profile_slice {
 	const char *store_path; /* that source reads */
 	struct timeline_source *source;
@@ -27,6 +32,8 @@ struct profile_slice {
 	/* Sees all events with a part in the time, and others, mostly in a thread of its own; it may use the source.
 	 * After an error there is no part. NULL: nobody does. */
 	int (*see)(void *context, const struct timeline_events *events);
+	/* Does so if the time is too long for a list of its events. Its -EAGAIN: see() has to be called. */
+	int (*see_fold)(void *context, const struct crew_fold *fold);
 	void *context;
 	const char *
 		lacks; /* "INCOMPLETE: …" of the whole, which the part says, too; NULL: it is complete */

@@ -42,7 +42,7 @@ int step_before_add(struct timeline_source *source, const struct timeline_events
 	const struct timeline_request request = {
 		.from_ns =
 			from_ns > TIMELINE_EVENTS_MARKS_NS ? from_ns - TIMELINE_EVENTS_MARKS_NS : 0,
-		.to_ns = from_ns,
+		.to_ns = from_ns + 1,
 		.marks_alone = true,
 	};
 	struct timeline_counts counts;

@@ -3,45 +3,10 @@
 #ifndef TIME_STRIPS_H
 #define TIME_STRIPS_H
 
-#include "step_ticks.h"
-#include "strip_bins.h"
-#include "strip_devices.h"
-#include "time_boxes.h"
+#include "time_strip.h"
 
 #include "timeline/trace/nccl_waits.h"
 #include "timeline/trace/timeline_source.h"
-
-#define TIME_STRIPS_MOST 512u    /* devices; further ones are counted */
-#define TIME_STRIPS_BINS 1000u   /* of a device at most */
-#define TIME_STRIPS_ALL  128000u /* bins of all devices, so that many devices have fewer bins each */
-
-struct time_strip {
-	struct strip_device device;
-	char *host; /* owns; clean text (clean_text.h) */
-	struct strip_bins bins;
-};
-
-struct time_strips {
-	uint64_t origin_ns;        /* the first event of the log, from which readers count */
-	uint64_t first_ns, end_ns; /* of all events, or of the part; on the source's clock */
-	bool is_part;
-	bool by_launch; /* readers take the part for that of launches */
-	struct strip_axis axis;
-	/* owns; those with GPU work, by rank, host and GPU; of a part also those of processes that have none in it and
-	 * were not captured in some of it */
-	struct time_strip *strips;
-	uint32_t nr_strips;
-	/* Devices with GPU work. Of the whole time they are those of the profile's sums: events of processes that have
-	 * no strip are not read. */
-	uint32_t nr_left_out;
-	uint32_t nr_missing; /* nodes whose events are not here, as the profile notes */
-	/* Of the processes whose events are read. Of a part, also of the step that runs when it begins, within
-	 * TIMELINE_EVENTS_MARKS_NS. */
-	struct step_ticks ticks;
-	/* of a part: its pieces of work, if they are few; their devices are indexes of strips */
-	struct time_boxes boxes;
-	struct timeline_counts counts; /* timeline_stretches_count() */
-};
 
 /* nccl: what NCCL's kernels waited; NULL: nobody knows. events_max: pieces of work in memory at a time, where a split
  * kernel is two; 0: TIMELINE_STRETCHES_EVENTS. 0; -ENOENT: there is no log; -EFBIG: a microsecond has more events; or
@@ -62,6 +27,22 @@ struct time_strips_part {
  * timeline_source_read(). Call time_strips_fini() in any case. */
 int time_strips_make(struct timeline_source *source, const struct nccl_waits *nccl,
 		     const struct time_strips_part *part, struct time_strips *strips);
+
+struct time_strips_long {
+	const struct timeline_counts *counts; /* of the part */
+	/* all devices with GPU work in the part, by process and CUDA ordinal */
+	const struct time_strips_used {
+		uint32_t process_id, device_id;
+	} * used;
+	uint32_t nr_used;
+	uint32_t nr_few; /* of no more pieces than these a list is wanted */
+};
+
+/* The same without a list of events: part->events is not used, and the events of processes with a strip are read.
+ * -EAGAIN: the part's pieces of work are few. Other errors as time_strips_read(). */
+int time_strips_read_long(struct timeline_source *source, const struct nccl_waits *nccl,
+			  const struct time_strips_part *part, const struct time_strips_long *more,
+			  struct time_strips *strips);
 void time_strips_fini(struct time_strips *strips);
 
 #endif

@@ -315,6 +315,15 @@ static bool touches(const struct timeline_request *request, uint64_t first_ns, u
 	       (first_ns < request->to_ns || first_ns - request->to_ns <= STEADY_NS);
 }
 
+/* Whether a mark of a capture window may be in the block. Most blocks of programs that mark steps have none. */
+static bool may_have_windows(const struct event_block_head *head, const struct event_span *spans)
+{
+	for (uint32_t i = 0; i < head->nr_spans; i++)
+		if (!(spans[i].marks & EVENT_SPAN_KNOWN) || spans[i].marks & EVENT_SPAN_WINDOWS)
+			return true;
+	return head->nr_spans == 0;
+}
+
 static bool wants(void *context, const struct event_block_head *head,
 		  const struct event_span *spans)
 {
@@ -326,6 +335,8 @@ static bool wants(void *context, const struct event_block_head *head,
 	bool is_wanted_one = head->nr_spans == 0;
 
 	if ((request->marks_alone || request->windows_alone) && head->nr_spans && !head->nr_marks)
+		return false;
+	if (request->windows_alone && !may_have_windows(head, spans))
 		return false;
 	for (uint32_t i = 0; i < head->nr_spans && !is_wanted_one; i++) {
 		process = roster_process(source->profile->collection->roster, spans[i].process_id);
@@ -359,6 +370,22 @@ int timeline_source_read(struct timeline_source *source, const struct timeline_r
 	source->counts = counts;
 	memset(source->processes, 0, source->nr_processes * sizeof(*source->processes));
 	return event_reader_read(source->store_path, &asks, &counts->log);
+}
+
+int timeline_source_estimate(struct timeline_source *source, const struct timeline_request *request,
+			     uint64_t *nr_events)
+{
+	const struct event_asks asks = {
+		.wants = wants,
+		.context = source,
+		.profile = source->profile->has_timeline ? source->profile->timeline_id : NULL,
+	};
+	struct event_sums sums = {0};
+
+	source->request = request;
+	const int error = event_reader_read(source->store_path, &asks, &sums);
+	*nr_events = sums.launches + sums.records;
+	return error;
 }
 
 /* ---- the extent */
@@ -479,6 +506,15 @@ void timeline_source_destroy(struct timeline_source *source)
 const struct profile *timeline_source_profile(const struct timeline_source *source)
 {
 	return source->profile;
+}
+
+bool timeline_source_wants(const struct timeline_source *source,
+			   const struct timeline_request *request, uint32_t process_id)
+{
+	const struct roster_process *process =
+		roster_process(source->profile->collection->roster, process_id);
+
+	return process && is_wanted(request, process_id, process);
 }
 
 bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,

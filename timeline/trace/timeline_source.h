@@ -78,6 +78,10 @@ struct timeline_source *timeline_source_again(const struct timeline_source *sour
 
 const struct profile *timeline_source_profile(const struct timeline_source *source);
 
+/* Returns whether the profile knows the process and the request wants its events. */
+bool timeline_source_wants(const struct timeline_source *source,
+			   const struct timeline_request *request, uint32_t process_id);
+
 /* Puts a process's CLOCK_MONOTONIC on the common clock. false: nobody knows how, the profile does not know the process,
  * or the request does not want it. */
 bool timeline_source_place(struct timeline_source *source, const struct timeline_request *request,
@@ -90,6 +94,11 @@ bool timeline_source_place_realtime(struct timeline_source *source, uint32_t pro
 
 /* Finds the time of all events; both are 0 where there is none. Errors as timeline_source_read(). */
 int timeline_source_extent(struct timeline_source *source, uint64_t *first_ns, uint64_t *last_ns);
+
+/* Tells about how many events are in the request's time: those of the blocks that would be read, of all processes.
+ * Errors as timeline_source_read(). */
+int timeline_source_estimate(struct timeline_source *source, const struct timeline_request *request,
+			     uint64_t *nr_events);
 
 /* Returns the number of wanted processes that the profile has GPU records of, and the log has no event of, as far as
  * timeline_source_extent() and readings have seen. It is 0 if older events were dropped, by what was read. */

@@ -1,0 +1,45 @@
+/* Folds the events of a long time by several threads, each those of other processes. Memory is bounded by what the
+ * sums need. Part of the slice; used by one thread. */
+#ifndef CREW_FOLD_H
+#define CREW_FOLD_H
+
+#include "stream_fold.h"
+
+#include "base/thread_crew.h"
+
+struct collection;
+
+struct crew_fold_share {
+	struct stream_fold fold;
+	struct timeline_source *source; /* owns, but that of the first share */
+	uint8_t *processes;             /* owns; of the request */
+	int error;
+};
+
+struct crew_fold {
+	struct timeline_source *source;         /* borrowed */
+	const struct timeline_request *request; /* borrowed */
+	uint64_t reach_ns;                      /* how far before the time launches were read */
+	struct crew_fold_share shares[THREAD_CREW_MOST];
+	uint32_t nr;
+	uint64_t nr_work, nr_launchless, last_ns; /* as those of stream_fold */
+	struct timeline_counts counts;
+};
+
+/* Folds the GPU work that begins in the request's time. source and request are borrowed until fini. first_ns: of all
+ * events. 0; -EAGAIN: one reader has to read all events (stream_fold.h), or something is damaged; or as
+ * timeline_source_read(). Call crew_fold_fini() in any case. */
+int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
+		   const struct timeline_request *request, uint64_t first_ns);
+void crew_fold_fini(struct crew_fold *fold);
+
+/* Moves the sums into a collection that has the profile's names and no sums. Rows come in the order of their processes,
+ * whatever the number of threads. 0 or -ENOMEM. */
+int crew_fold_put(struct crew_fold *fold, struct collection *collection);
+
+/* Gives each device with GPU work that has a part in the time, by process and CUDA ordinal. */
+void crew_fold_devices(const struct crew_fold *fold,
+		       void (*take)(void *context, uint32_t process_id, uint32_t device_id),
+		       void *context);
+
+#endif

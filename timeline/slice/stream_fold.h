@@ -1,0 +1,57 @@
+/* Folds the events of some processes while they are read, without a list of them: the same sums as slice_fold.h, for
+ * long times. It is told if they may differ, as by clocks that are wrong or by launches that are very far from their
+ * work; then all events have to be read at once. Part of the slice; one thread. */
+#ifndef STREAM_FOLD_H
+#define STREAM_FOLD_H
+
+#include "busy_lanes.h"
+#include "recent_launches.h"
+
+#include "aggregator/core/fold_table.h"
+#include "timeline/trace/nccl_names.h"
+
+/* Bytes for launches of all its processes together. */
+#define STREAM_FOLD_ROOM (256u << 20)
+
+#define STREAM_FOLD_NOTES 1024u /* rows of a process that are noted */
+
+struct stream_fold_process {
+	struct recent_launches launches;
+	uint64_t nr_launches, nr_records, nr_matched;
+	uint32_t *rows; /* owns; STREAM_FOLD_NOTES: 1 + indexes of rows; 0: none is noted */
+};
+
+/* Pieces of work are taken together, because each waits for memory several times. */
+#define STREAM_FOLD_PIECES 64u
+
+struct stream_fold_piece {
+	struct timeline_work work;
+	struct fold_key key;
+	bool has_launch;
+};
+
+struct stream_fold {
+	struct timeline_source *source; /* borrowed */
+	uint64_t from_ns, to_ns;        /* GPU work that begins in it is in the sums */
+	struct fold_table *totals;      /* owns */
+	struct busy_lanes busy;
+	struct stream_fold_process *processes; /* owns; [id - 1] */
+	uint32_t nr_processes;
+	struct stream_fold_piece *pieces; /* owns; STREAM_FOLD_PIECES */
+	uint32_t nr_pieces;
+	struct timeline_work *waiting; /* owns; their launches are not there so far */
+	uint32_t nr_waiting, room_waiting;
+	struct nccl_names nccl;
+	size_t room_bytes;
+	uint64_t nr_work, nr_launchless;
+	uint64_t last_ns; /* the end of all work that was seen; 0: none */
+	struct timeline_counts counts;
+};
+
+/* Folds the events of a request that begins early enough for the launches of the time. Call stream_fold_fini() in any
+ * case. 0; -EAGAIN: the sums may differ from those of all events; or as timeline_source_read(). */
+int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
+		     const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns);
+void stream_fold_fini(struct stream_fold *fold);
+
+#endif
