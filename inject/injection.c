@@ -46,6 +46,7 @@
 #include "proto/options/record_options.h"
 #include "proto/ring/record_ring.h"
 #include "python/python_frames.h"
+#include "unwind/table_arena.h"
 #include "unwind/unwind_table.h"
 
 #define STACK_BYTES    (8u << 20) /* stack of a thread, if no limit sets its size */
@@ -393,7 +394,7 @@ static bool start(const char *socket_path)
 	guest.tables = unwind_tables_create(guest.sizes.table_bytes);
 	/* Shared tables are mapped in addition to those that the sizes allow for. */
 	if (guest.tables && guest.link.tables_fd >= 0 &&
-	    guest.sizes.limit != GUEST_SIZES_ADDRESS_SPACE)
+	    guest_sizes_leave(&guest.sizes, &guest.limits, TABLE_ARENA_BYTES))
 		unwind_tables_share(guest.tables, guest.link.tables_fd);
 	agent_handshake_close_tables(&guest.link);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);

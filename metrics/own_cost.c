@@ -11,6 +11,8 @@
 
 #include "metrics_text.h"
 
+#include "base/process_cost.h"
+
 #define NS_PER_S       1000000000u
 #define FIELDS_BETWEEN 19 /* of /proc/self/stat, between the name and the start time */
 
@@ -27,11 +29,11 @@ static const struct metrics_family start_time = {
 
 static void write_cpu(struct metrics_text *text)
 {
-	struct timespec used;
+	struct process_cost cost;
 
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0)
-		metrics_text_one_ns(text, &cpu,
-				    (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec);
+	process_cost_read(&cost);
+	if (cost.cpu_ns)
+		metrics_text_one_ns(text, &cpu, cost.cpu_ns);
 }
 
 static void write_resident(struct metrics_text *text)

@@ -26,9 +26,8 @@ struct unwind_module {
 };
 
 /* bytes_max: of all tables together, and of the rows of the file that is being built. Shared tables count, but are
- * taken also beyond it. Memory comes from mmap(), not
- * malloc(). The caller owns the tables. NULL: out of memory. unwind_tables_destroy() accepts NULL; no walk may be under
- * way. */
+ * taken also beyond it. Memory comes from mmap(), not malloc(). The caller owns the tables. NULL: out of memory.
+ * unwind_tables_destroy() accepts NULL; no walk may be under way. */
 struct unwind_tables *unwind_tables_create(uint64_t bytes_max);
 void unwind_tables_destroy(struct unwind_tables *tables);
 

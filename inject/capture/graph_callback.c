@@ -62,8 +62,7 @@ void graph_callback_created(const struct launch_callback *launch,
 	if (copies)
 		graph_copies_note(copies, data->node, node_id,
 				  graph_nodes_get(launch->nodes, node_id));
-	graph_nodes_put(launch->nodes, node_id,
-			stack_capture_take(&launch->capture, &thread->scratch, now_ns));
+	graph_nodes_put(launch->nodes, node_id, launch_callback_take(launch, thread, now_ns));
 }
 
 /* Puts back the stack that a node's copy displaced. If a graph has lost nodes, CUPTI creates a node's copy under the

@@ -136,6 +136,12 @@ void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *si
 	sizes->bound += GUEST_SIZES_FIXED;
 }
 
+bool guest_sizes_leave(const struct guest_sizes *sizes, const struct memory_limits *limits,
+		       uint64_t bytes)
+{
+	return address_space(sizes) - GUEST_SIZES_FIXED + bytes <= left_of_address_space(limits);
+}
+
 bool guest_sizes_are_tight(const struct guest_sizes *sizes)
 {
 	const struct record_ring_sizes full = RECORD_RING_SIZES_DEFAULT;

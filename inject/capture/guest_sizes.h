@@ -59,6 +59,11 @@ struct guest_sizes {
 
 void guest_sizes_make(const struct memory_limits *limits, struct guest_sizes *sizes);
 
+/* Returns whether the guest's half of the address space has room for so many bytes more. limits: those that the sizes
+ * were made from. */
+bool guest_sizes_leave(const struct guest_sizes *sizes, const struct memory_limits *limits,
+		       uint64_t bytes);
+
 /* Returns whether bursts of launches may be lost: each launch lane has a sixteenth of its largest size or less, which
  * is 25 ms at 300,000 launches a second. */
 bool guest_sizes_are_tight(const struct guest_sizes *sizes);

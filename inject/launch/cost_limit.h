@@ -32,7 +32,7 @@ enum cost_verdict {
 };
 
 struct cost_limit {       /* zeroed but for allowed: nothing was judged */
-	uint32_t allowed; /* share of the threads' time, in thousandths of a percent; 0: no limit */
+	uint32_t allowed; /* share of the threads' time, in thousandths of a percent, above 0 */
 	bool has_python;  /* COST_LEVEL_PYTHON takes less: set it before each judgement */
 	bool exceeded;    /* COST_VERDICT_EXCEEDED was said */
 	enum cost_level level;

@@ -85,7 +85,8 @@ static bool map(struct known_stacks *known)
 	return known->memory != NULL;
 }
 
-__attribute__((cold)) void known_stacks_clear(struct known_stacks *known)
+/* Forgets all stacks, and keeps the memory. */
+static __attribute__((cold)) void clear(struct known_stacks *known)
 {
 	if (known->memory)
 		memset(known->memory, 0, offsetof(struct known_memory, reads));
@@ -266,7 +267,7 @@ static bool make_room(struct known_stacks *known)
 		known->nr_records = 0;
 		return false;
 	}
-	known_stacks_clear(known);
+	clear(known);
 	return true;
 }
 

@@ -68,9 +68,6 @@ struct walk_reads *known_stacks_reads(struct known_stacks *known);
 void known_stacks_add(struct known_stacks *known, const struct known_query *query,
 		      uint32_t stack_id);
 
-/* Forgets all stacks, and keeps the memory. */
-void known_stacks_clear(struct known_stacks *known);
-
 /* Unmaps the memory. */
 void known_stacks_fini(struct known_stacks *known);
 

@@ -48,16 +48,17 @@ static bool is_walked_by_kernel(const struct launch_callback *launch)
 	       mode != STACK_MODE_PYTHON;
 }
 
-static __attribute__((noinline, cold)) uint32_t
-take_watched(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
-	     const struct cupti_callback_data *data, uint64_t now_ns)
+/* Counts a stack with less than was asked for. */
+static void count_less(const struct launch_callback *launch, const struct launch_thread *thread,
+		       enum cost_level level)
 {
-	bool by_kernel = is_walked_by_kernel(launch);
+	if (thread->lane == LAUNCH_THREAD_NO_LANE)
+		return;
+	_Atomic uint64_t *count = record_ring_meter(launch->ring, (uint32_t)thread->lane) +
+				  RECORD_METER_LESS + level - COST_LEVEL_PYTHON;
 
-	launch_probe_fire(data->correlation_id, cbid, context_devices_get(data->context_id),
-			  data->context_id, stream_of(cbid, data));
-	return by_kernel ? RECORD_STACK_PROBE
-			 : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 }
 
 /* Takes less of a stack than was asked for, and counts that. At no level it takes anything else. */
@@ -65,8 +66,6 @@ static __attribute__((noinline)) uint32_t take_less(const struct launch_callback
 						    struct launch_thread *thread,
 						    enum cost_level level, uint64_t now_ns)
 {
-	_Atomic uint64_t *counts =
-		record_ring_meter(launch->ring, (uint32_t)thread->lane) + RECORD_METER_LESS;
 	struct stack_capture capture = launch->capture;
 	bool has_native = capture.options.mode != STACK_MODE_PYTHON;
 	bool has_python = capture.options.mode != STACK_MODE_NATIVE &&
@@ -76,20 +75,14 @@ static __attribute__((noinline)) uint32_t take_less(const struct launch_callback
 		capture.options.mode = STACK_MODE_NONE;
 	else if (has_python)
 		capture.options.mode = STACK_MODE_PYTHON;
-	if (level == COST_LEVEL_LEAF) {
-		capture.options.native_depth = capture.options.python_depth = 1;
-		/* A cut stack is never recorded as known. */
-		capture.leaf_only = capture.walks_always = true;
-	}
-	if (level == COST_LEVEL_PYTHON ? has_native && has_python : has_native || has_python) {
-		_Atomic uint64_t *count = &counts[level - COST_LEVEL_PYTHON];
-
-		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
-	}
+	/* A cut stack is never recorded as known. */
+	capture.leaf_only = capture.walks_always = level == COST_LEVEL_LEAF;
+	if (level == COST_LEVEL_PYTHON ? has_native && has_python : has_native || has_python)
+		count_less(launch, thread, level);
 	return stack_capture_take(&capture, &thread->scratch, now_ns);
 }
 
+/* Takes a stack, or as much of it as launches may cost. */
 static uint32_t take(const struct launch_callback *launch, struct launch_thread *thread,
 		     uint64_t now_ns)
 {
@@ -100,11 +93,27 @@ static uint32_t take(const struct launch_callback *launch, struct launch_thread 
 		       : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
 }
 
+static __attribute__((noinline, cold)) uint32_t
+take_watched(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
+	     const struct cupti_callback_data *data, uint64_t now_ns)
+{
+	bool by_kernel = is_walked_by_kernel(launch);
+
+	launch_probe_fire(data->correlation_id, cbid, context_devices_get(data->context_id),
+			  data->context_id, stream_of(cbid, data));
+	return by_kernel ? RECORD_STACK_PROBE : take(launch, thread, now_ns);
+}
+
+uint32_t launch_callback_take(const struct launch_callback *launch, struct launch_thread *thread,
+			      uint64_t now_ns)
+{
+	return take(launch, thread, now_ns);
+}
+
 uint32_t launch_callback_stack(const struct launch_callback *launch, struct launch_thread *thread)
 {
 	if (thread->outer_stack_id == RECORD_STACK_PROBE)
-		thread->outer_stack_id =
-			stack_capture_take(&launch->capture, &thread->scratch, monotonic_ns());
+		thread->outer_stack_id = take(launch, thread, monotonic_ns());
 	return thread->outer_stack_id;
 }
 
@@ -117,16 +126,29 @@ static __attribute__((noinline, cold)) void count_without_lane(const struct laun
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_NO_LANE, 1, 0);
 }
 
+/* Counts a call that leaves a record, for the meter. The thread has a lane. */
+static inline void count_call(const struct launch_callback *launch, struct launch_thread *thread,
+			      uint64_t now_ns)
+{
+	struct launch_meter *meter = &thread->scratch.meter;
+
+	if (launch_meter_is_due(meter))
+		launch_meter_turn(meter, record_ring_meter(launch->ring, (uint32_t)thread->lane),
+				  now_ns);
+}
+
 /* Gives a poll that found all work done a record with its stack. */
 static void end_poll(const struct launch_callback *launch, struct launch_thread *thread,
 		     uint32_t cbid, const struct cupti_callback_data *data)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	if (data->return_value && *data->return_value == 0 && thread->lane != LAUNCH_THREAD_NO_LANE)
-		push(launch, thread, cbid, data->correlation_id, now_ns,
-		     stack_capture_take(&launch->capture, &thread->scratch, now_ns),
-		     RECORD_LAUNCH_HOST);
+	if (!data->return_value || *data->return_value != 0 ||
+	    thread->lane == LAUNCH_THREAD_NO_LANE)
+		return;
+	count_call(launch, thread, now_ns);
+	push(launch, thread, cbid, data->correlation_id, now_ns, take(launch, thread, now_ns),
+	     RECORD_LAUNCH_HOST);
 }
 
 static void end_load(struct launch_thread *thread, const struct launch_callback *launch,
@@ -171,6 +193,8 @@ LAUNCH_PATH void launch_callback_enter(const struct launch_callback *launch, uin
 	}
 	if (__builtin_expect(flags & LAUNCH_CBID_POLL, 0)) {
 		thread->exit_counts = true;
+		if (thread->scratch.meter.on)
+			launch_meter_pause(&thread->scratch.meter);
 		return;
 	}
 	if (thread->outer_correlation_id == data->correlation_id && data->correlation_id != 0) {
@@ -192,14 +216,12 @@ LAUNCH_PATH void launch_callback_enter(const struct launch_callback *launch, uin
 		count_without_lane(launch, flags);
 		return;
 	}
-	meter = &thread->scratch.meter;
-	if (launch_meter_is_due(meter))
-		launch_meter_turn(meter, record_ring_meter(launch->ring, (uint32_t)thread->lane),
-				  now_ns);
+	count_call(launch, thread, now_ns);
 	thread->outer_stack_id = __builtin_expect(launch_probe_is_watched(), 0)
 					 ? take_watched(launch, thread, cbid, data, now_ns)
 					 : take(launch, thread, now_ns);
 	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
+	meter = &thread->scratch.meter;
 	if (__builtin_expect(meter->on, 0))
 		launch_meter_pause(meter);
 }

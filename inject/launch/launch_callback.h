@@ -1,6 +1,6 @@
 /* Notes each driver call that asks the GPU for work: takes its stack and writes one launch record, before the call does
  * anything. CUPTI calls it on the application's threads. It never blocks, makes no CUDA call and keeps errno. It
- * allocates nothing, with the exception that launch_thread_own() names. */
+ * allocates nothing, with the exceptions that launch_thread_own() and stack_capture.h name. */
 #ifndef LAUNCH_CALLBACK_H
 #define LAUNCH_CALLBACK_H
 
@@ -25,6 +25,11 @@ struct launch_callback {
 /* Notes that a call begins. A call within it that has the same correlation id is part of it, and adds nothing. */
 void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 			   const struct cupti_callback_data *data);
+
+/* Takes the stack of work that no call begins, as a graph's node, or as much of it as launches may cost
+ * (cost_limit.h). Returns as stack_capture_take(). */
+uint32_t launch_callback_take(const struct launch_callback *launch, struct launch_thread *thread,
+			      uint64_t now_ns);
 
 /* Returns the stack of the call that the thread is in. Its id may be given to more than this call, because the guest
  * always walks it itself, even if the kernel has walked it. */

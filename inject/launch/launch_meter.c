@@ -141,13 +141,15 @@ void launch_meter_go_on(struct launch_meter *meter)
 	meter->on = true;
 }
 
-/* Adds what the metered call took, in cycles. */
+/* Adds what the metered call took, in cycles. Until the shares of its parts are known, all of it is the entry's. */
 static void add_call(struct launch_meter *meter, const uint64_t parts[LAUNCH_METER_PARTS],
 		     uint64_t all, uint64_t cycles)
 {
-	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+	if (all == 0)
+		add(meter, RECORD_METER_ENTRY_NS, to_ns(cycles) * self.period);
+	for (uint32_t part = 0; all && part < LAUNCH_METER_PARTS; part++)
 		add(meter, RECORD_METER_ENTRY_NS + part,
-		    to_ns(all ? cycles * parts[part] / all : 0) * self.period);
+		    to_ns(cycles * parts[part] / all) * self.period);
 	add(meter, RECORD_METER_METERED, 1);
 	add(meter, RECORD_METER_CALLS, self.period);
 	if (meter->call_ns > meter->since_ns)
@@ -181,9 +183,9 @@ void launch_meter_end(struct launch_meter *meter)
 		whole = without_own(whole, self.own_whole);
 	const uint64_t ns = to_ns(whole);
 	if (meter->tells_shares) {
-		for (uint32_t part = 0; ns <= LAUNCH_METER_OUTLIER_NS && part < LAUNCH_METER_PARTS;
-		     part++)
-			meter->shares[part] += meter->cycles[part];
+		if (ns <= LAUNCH_METER_OUTLIER_NS)
+			for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+				meter->shares[part] += meter->cycles[part];
 		meter->is_next = true;
 		return;
 	}

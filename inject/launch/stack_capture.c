@@ -236,7 +236,8 @@ static void walk_native(const struct stack_capture *capture, struct stack_scratc
 {
 	native->frames = frames;
 	native->nr = unwind_walk(capture->tables, &scratch->rules, query->start, query->high, stops,
-				 frames, capture->options.native_depth, &native->end);
+				 frames, capture->leaf_only ? 1 : capture->options.native_depth,
+				 &native->end);
 	native->outermost = native->nr ? frames[native->nr - 1] : 0;
 }
 
@@ -262,8 +263,9 @@ static uint32_t walk_python(const struct stack_capture *capture, struct stack_sc
 			    uint64_t first, uint32_t *marks)
 {
 	bool cut = false;
-	uint32_t nr = python_frames_walk(capture->python, first, scratch->python,
-					 capture->options.python_depth, &cut);
+	uint32_t nr =
+		python_frames_walk(capture->python, first, scratch->python,
+				   capture->leaf_only ? 1 : capture->options.python_depth, &cut);
 
 	if (cut)
 		*marks |= 1u << STACK_MARK_TRUNCATED;

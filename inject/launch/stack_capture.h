@@ -36,7 +36,9 @@ struct stack_capture {
 	struct autograd_origin *autograd; /* backward stacks get an origin; NULL: they do not */
 	struct kernel_contexts
 		*contexts; /* compiled code has lines of its model; NULL: it has not */
-	bool leaf_only;    /* one frame is asked for, so that others are missing is not counted */
+	/* Takes the innermost frame of each walk alone, and does not count that others are missing. Goes with
+	 * walks_always. */
+	bool leaf_only;
 	bool walks_always; /* recognises no stack */
 };
 

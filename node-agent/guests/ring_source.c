@@ -146,11 +146,12 @@ static int translate_launch(struct ring_source *source, struct launch_record *la
 		return 0;
 	}
 	process_placement_launch(source->outputs.placement, launch->tid);
+	const bool is_counted = launch->stack_id == RECORD_STACK_FULL; /* by the guest */
 	int r = launch->stack_id == RECORD_STACK_PROBE
 			? find_probed(source, launch, &launch->stack_id)
 			: stack_resolver_node(source->stacks, launch->stack_id, launch->cbid,
 					      &launch->stack_id);
-	if (r == 0 && launch->stack_id == STACK_NODE_NONE)
+	if (r == 0 && launch->stack_id == STACK_NODE_NONE && !is_counted)
 		count(source, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL);
 	return r;
 }

@@ -45,7 +45,7 @@ struct stack_resolver {
 	struct id_table others;   /* number to node id + 1, of stacks from outside the ring */
 	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
 	uint32_t full_node;       /* node of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
-	uint32_t node_budget;
+	uint32_t node_budget, full_budget; /* the latter is kept for full_node */
 	struct forward_stack *forward; /* owns */
 	uint64_t words[RECORD_STACK_DEPTH];
 	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. The
@@ -71,7 +71,8 @@ struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
 	resolver->outputs = outputs;
 	resolver->modules = modules;
 	resolver->text_room = text_room;
-	resolver->node_budget = RING_OUTPUTS_NODES_MAX;
+	resolver->node_budget = RING_OUTPUTS_NODES_MAX - 1;
+	resolver->full_budget = 1;
 	return resolver;
 }
 
@@ -93,7 +94,7 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 
 void stack_resolver_close(struct stack_resolver *resolver)
 {
-	resolver->node_budget = 0;
+	resolver->node_budget = resolver->full_budget = 0;
 }
 
 static void count(struct stack_resolver *resolver, enum ledger_reason reason)
@@ -439,7 +440,7 @@ static int resolve_full(struct stack_resolver *resolver)
 
 	return r ? r
 		 : stack_dictionary_add_stack(resolver->outputs->stacks, &frame, 1,
-					      &resolver->node_budget, &resolver->full_node);
+					      &resolver->full_budget, &resolver->full_node);
 }
 
 /* Makes a stack of only the API function. */

@@ -13,7 +13,7 @@
 #include "node-agent/files/cache_directory.h"
 #include "unwind/table_arena.h"
 
-#define MAGIC     0x31647761677366ull /* "fsgawd1" in memory */
+#define MAGIC     0x32647761677366ull /* "fsgawd2" in memory */
 #define SUFFIX    ".unwind"
 #define NAME_SIZE 48u /* sixteen digits of the tag, and the user's number */
 
@@ -21,11 +21,10 @@
 #define LOAD_FILES_MAX (TABLE_ARENA_ENTRIES / 2)
 #define LOAD_BYTES_MAX (TABLE_ARENA_BYTES / 2)
 
-/* A file consists of this header and the packed rows. Numbers have the machine's byte order. */
+/* A file consists of this header and the packed rows, whose version is in the tag. Numbers have the machine's byte
+ * order. */
 struct header {
-	uint64_t magic;
-	uint32_t version, user;
-	uint64_t tag;
+	uint64_t magic, user, tag;
 	uint64_t checksum; /* of the whole file, with 0 in place of this member */
 };
 
@@ -83,8 +82,7 @@ static uint32_t claim(const struct cache_file *files, uint32_t nr_files, uid_t u
 	return nr;
 }
 
-/* Enters a table of a file's content. Returns 0; -EBADMSG: the file is damaged; -ESTALE: it is of another version;
- * -ENOSPC: the arena has no room. */
+/* Enters a table of a file's content. Returns 0; -EBADMSG: the file is damaged; -ENOSPC: the arena has no room. */
 static int enter(const char *data, size_t size, uid_t user, const struct table_arena *arena,
 		 const struct wanted *wanted)
 {
@@ -97,8 +95,6 @@ static int enter(const char *data, size_t size, uid_t user, const struct table_a
 	if (header.magic != MAGIC || header.user != user || header.tag != wanted->tag ||
 	    header.checksum != checksum_of(&header, rows, size))
 		return -EBADMSG;
-	if (header.version != UNWIND_PACK_VERSION)
-		return -ESTALE;
 	if (!unwind_pack_open(rows, size, wanted->tag, &pack))
 		return -EBADMSG;
 	return table_arena_enter(arena, &wanted->claim, wanted->tag, &pack, &entered) ? 0 : -ENOSPC;
@@ -171,8 +167,7 @@ int table_cache_load(const char *directory, uid_t user, const struct table_arena
 
 static int store_copy(int directory, uid_t user, uint64_t tag, const uint8_t *copy, uint32_t bytes)
 {
-	struct header header = {
-		.magic = MAGIC, .version = UNWIND_PACK_VERSION, .user = user, .tag = tag};
+	struct header header = {.magic = MAGIC, .user = user, .tag = tag};
 	const struct cache_part parts[] = {{&header, sizeof(header)}, {copy, bytes}};
 	struct unwind_pack pack;
 	char name[NAME_SIZE];

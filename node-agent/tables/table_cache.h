@@ -1,5 +1,6 @@
 /* Keeps unwind tables on disk, by user, beside the symbol tables. A file is one table. A file that is damaged, or of
- * another version, name or user, is treated as missing, and is replaced. Any thread calls. Several processes may use
+ * another name or user, is treated as missing, and is replaced. Tables of another version have other names: their files
+ * stay until they are trimmed. Any thread calls. Several processes may use
  * one directory at once. */
 #ifndef TABLE_CACHE_H
 #define TABLE_CACHE_H

@@ -15,7 +15,7 @@
 #include "unwind/table_arena.h"
 
 #define SAVE_S 2  /* between two looks for new tables */
-#define LOOK_S 60 /* for so long after a guest has come */
+#define LOOK_S 60 /* for so long after a guest has come; then between two looks */
 
 struct user {
 	uid_t uid;
@@ -24,7 +24,7 @@ struct user {
 	uint64_t used; /* the number of the call that asked for it last; 0: free */
 	bool is_new;   /* nothing is loaded yet */
 	bool is_busy;  /* the thread reads or writes its tables */
-	bool is_full;  /* its next process gets another arena */
+	bool is_full;  /* its next process gets another arena; all tables of this one are stored */
 	bool is_saved[TABLE_ARENA_ENTRIES];
 };
 
@@ -76,6 +76,13 @@ static void load(struct table_keeper *keeper, struct user *user)
 		complain(keeper, r);
 }
 
+static void say_full(const struct user *user)
+{
+	log_warning("user %u: unwind tables have nearly filled the memory that processes share: "
+		    "new processes get a fresh one, others may have to build tables for themselves",
+		    user->uid);
+}
+
 static void save(struct table_keeper *keeper, struct user *user)
 {
 	user->is_busy = true;
@@ -88,10 +95,7 @@ static void save(struct table_keeper *keeper, struct user *user)
 	if (r < 0)
 		complain(keeper, r);
 	if (is_full && !user->is_full)
-		log_warning("user %u: unwind tables have nearly filled the memory that processes "
-			    "share: new processes get a fresh one, others may have to build tables "
-			    "for themselves",
-			    user->uid);
+		say_full(user);
 	user->is_full = is_full;
 }
 
@@ -117,16 +121,13 @@ static void *run(void *argument)
 	pthread_mutex_lock(&keeper->lock);
 	load_new(keeper);
 	while (!keeper->stops) {
-		if (now_s() < keeper->look_until_s) {
-			const struct timespec until = {.tv_sec = now_s() + SAVE_S};
+		const time_t now = now_s();
+		const struct timespec until = {
+			.tv_sec = now + (now < keeper->look_until_s ? SAVE_S : LOOK_S)};
 
-			pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
-			load_new(keeper);
-			save_all(keeper);
-		} else {
-			pthread_cond_wait(&keeper->changed, &keeper->lock);
-			load_new(keeper);
-		}
+		pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
+		load_new(keeper);
+		save_all(keeper);
 	}
 	save_all(keeper);
 	pthread_mutex_unlock(&keeper->lock);
@@ -180,10 +181,17 @@ static struct user *place_of(struct table_keeper *keeper, uid_t uid)
 	return oldest;
 }
 
-/* Returns whether the place is the user's, and new tables find room there. While the thread works on it, it stays. */
-static bool has_room(const struct user *user, uid_t uid)
+/* Returns whether the place is the user's, and new tables find room there. While the thread works on it, it stays.
+ * Without the thread there is nothing to store first. */
+static bool has_room(const struct table_keeper *keeper, struct user *user, uid_t uid)
 {
-	return user->used && user->uid == uid && (!user->is_full || user->is_busy);
+	if (!user->used || user->uid != uid)
+		return false;
+	if (!keeper->has_thread && table_arena_is_full(&user->arena)) {
+		user->is_full = true;
+		say_full(user);
+	}
+	return !user->is_full || user->is_busy;
 }
 
 int table_keeper_memory(struct table_keeper *keeper, uid_t uid)
@@ -193,7 +201,7 @@ int table_keeper_memory(struct table_keeper *keeper, uid_t uid)
 
 	pthread_mutex_lock(&keeper->lock);
 	user = place_of(keeper, uid);
-	if (user && (has_room(user, uid) || begin(user, uid))) {
+	if (user && (has_room(keeper, user, uid) || begin(user, uid))) {
 		user->used = ++keeper->nr_calls;
 		fd = user->fd;
 	}

@@ -1,8 +1,8 @@
 /* Keeps the unwind tables that guests share: for each user the memory of an arena (table_arena.h), which its processes
- * alone get. A thread of its own fills an arena from disk, and stores there what guests have built. If an arena is
- * nearly full, the user's next process gets a fresh one, into which the last used tables come from disk. Processes that
- * have the old one keep it. The thread says so in a line of the log, and also, once, if the directory cannot be used.
- * One thread, the agent's loop, calls. */
+ * alone get. A thread of its own fills an arena from disk, and stores there what guests have built: every two seconds
+ * in the minute after a guest came, and else once a minute. If an arena is nearly full, the user's next process gets a
+ * fresh one, into which the last used tables come from disk. Processes that have the old one keep it. A line of the log
+ * says so, and another one, once, if the directory cannot be used. One thread, the agent's loop, calls. */
 #ifndef TABLE_KEEPER_H
 #define TABLE_KEEPER_H
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "record_ring.h"
 
@@ -187,6 +188,21 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 		       ring_pages(sizeof(struct launch_record) * (uint64_t)sizes->launch_lanes *
 				  sizes->launch_lane_records);
 	return layout->size <= RECORD_RING_SIZE_MAX ? 0 : -EPROTO;
+}
+
+/* Sums the meters of the lanes that were ever claimed, nr_lanes at most. */
+static inline void ring_meters_sum(const struct ring_header *header,
+				   const struct ring_meter *meters, uint32_t nr_lanes,
+				   uint64_t sums[static RECORD_METER_WORDS])
+{
+	uint32_t claimed = atomic_load_explicit(&header->lanes, memory_order_acquire);
+
+	memset(sums, 0, RECORD_METER_WORDS * sizeof(*sums));
+	for (uint32_t i = 0; i < claimed && i < nr_lanes; i++)
+		for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
+			sums[word] = ledger_add_saturating(
+				sums[word],
+				atomic_load_explicit(&meters[i].words[word], memory_order_relaxed));
 }
 
 #endif

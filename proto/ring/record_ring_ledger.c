@@ -42,17 +42,6 @@ static uint64_t gone(const struct record_ring *ring, enum ledger_reason reason)
 	}
 }
 
-/* Sums the meters of the lanes. */
-static void sum_meters(const struct record_ring *ring, uint64_t sums[static RECORD_METER_WORDS])
-{
-	memset(sums, 0, RECORD_METER_WORDS * sizeof(*sums));
-	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
-		for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
-			sums[word] = ledger_add_saturating(
-				sums[word], atomic_load_explicit(&ring->meters[i].words[word],
-								 memory_order_relaxed));
-}
-
 /* Adds the meters' sums to the process's entry. */
 static void add_meters(const uint64_t sums[static RECORD_METER_WORDS], struct ledger_entry *entry)
 {
@@ -94,7 +83,7 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 	uint32_t nr = 0;
 
 	static_assert(sizeof(counters[0]) == sizeof(struct ring_counter), "a copy");
-	sum_meters(ring, meters);
+	ring_meters_sum(ring->header, ring->meters, ring->sizes.launch_lanes, meters);
 	if (!ledger_of_lanes(ring, &launches, &full))
 		return -EPROTO;
 	for (uint32_t row = 0; row < RING_DEVICES; row++) {

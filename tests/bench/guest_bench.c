@@ -27,7 +27,7 @@
 #include "cold/cold_stacks.h"
 
 #define ROUNDS 7
-#define CALLS  200000u
+#define CALLS  100000u
 #define HOT    4000u /* different stacks, in the case of many */
 
 static struct record_ring *guest, *agent;
@@ -35,11 +35,6 @@ static struct launch_callback launch;
 static struct stack_cache cache;
 static uint64_t frames[RECORD_STACK_DEPTH];
 static uint32_t depth;
-
-static uint64_t now_ns(void)
-{
-	return monotonic_ns();
-}
 
 /* Takes what was pushed, outside of the time that is measured. */
 static void drain(void)
@@ -61,7 +56,7 @@ static void drain(void)
 static void clock_step(uint32_t i)
 {
 	(void)i;
-	__asm__ volatile("" ::"r"(now_ns()));
+	__asm__ volatile("" ::"r"(monotonic_ns()));
 }
 
 static void bounds_step(uint32_t i)
@@ -193,11 +188,11 @@ static __attribute__((noinline)) double measure(void (*step)(uint32_t i))
 {
 	uint64_t before_ns = clock_now_ns(clock_used);
 
-	for (uint32_t i = 0; i < CALLS / 2; i++)
+	for (uint32_t i = 0; i < CALLS; i++)
 		step(i);
 	uint64_t took_ns = clock_now_ns(clock_used) - before_ns;
 	drain();
-	return (double)took_ns / (CALLS / 2);
+	return (double)took_ns / CALLS;
 }
 
 static __attribute__((noinline)) double nest(uint32_t levels, void (*step)(uint32_t i))
@@ -288,17 +283,22 @@ static void report_names(struct name_table *names)
 		name[i] = (char)('a' + i % 26);
 	name[sizeof(name) - 1] = '\0';
 	name_table_intern(names, name);
-	before_ns = now_ns();
+	before_ns = monotonic_ns();
 	for (uint32_t i = 0; i < CALLS; i++)
 		__asm__ volatile("" ::"r"(name_table_intern(names, name)));
 	printf("%-44s %8.1f ns\n", "name of 399 bytes, known",
-	       (double)(now_ns() - before_ns) / CALLS);
+	       (double)(monotonic_ns() - before_ns) / CALLS);
 }
 
 int main(int argc, char **argv)
 {
+	const bool cold = argc == 2 && strcmp(argv[1], "--cold") == 0;
 	int fd;
 
+	if (argc > 1 && !cold) {
+		fprintf(stderr, "usage: %s [--cold]\n", argv[0]);
+		return 1;
+	}
 	launch_meter_init(LAUNCH_METER_PERIOD);
 	if (record_ring_create(&RECORD_RING_SIZES_DEFAULT, &guest, &fd) < 0 ||
 	    record_ring_map(fd, &agent) < 0 || launch_thread_init(LAUNCH_THREADS_KEPT) < 0)
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
 		return 1;
 	module_watch_poll(modules, false);
 	unwind_tables_build(launch.capture.tables, UNWIND_BUILD_ALL);
-	if (argc > 1 && strcmp(argv[1], "--cold") == 0)
+	if (cold)
 		return report_cold() < 0;
 	report("clock_gettime", 0, clock_step);
 	report("stack bounds, known", 0, bounds_step);

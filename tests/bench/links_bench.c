@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <zmq.h>
 
-#include "swarm/process_cost.h"
+#include "swarm/watched_cost.h"
 
 #include "aggregator/pages/page_reader.h"
 #include "base/array.h"
@@ -247,11 +247,11 @@ static uint32_t count_quiet(const struct bench *bench)
 }
 
 static void print(const char *phase, const struct bench *bench, uint64_t began_ns,
-		  const struct process_cost *before)
+		  const struct watched_cost *before)
 {
-	struct process_cost cost;
+	struct watched_cost cost;
 
-	if (process_cost_read(bench->pid, &cost))
+	if (watched_cost_read(bench->pid, &cost))
 		fail("the watched process", ESRCH);
 	printf("%s: %.1f s, %.2f s of CPU, %.0f MB resident, %.0f MB written\n", phase,
 	       (double)(clock_now_ns() - began_ns) / 1e9,
@@ -263,11 +263,11 @@ static void print(const char *phase, const struct bench *bench, uint64_t began_n
 /* Real nodes have a CPU each. Here too many handshakes at once would time out, and begin anew. */
 static void connect_all(struct bench *bench)
 {
-	struct process_cost before;
+	struct watched_cost before;
 	uint64_t began_ns = clock_now_ns();
 	uint32_t opened = 0, connected = 0;
 
-	process_cost_read(bench->pid, &before);
+	watched_cost_read(bench->pid, &before);
 	while (connected < bench->nr_links) {
 		while (opened < bench->nr_links && opened - connected < HANDSHAKES_MAX)
 			open_link(bench, opened++);
@@ -280,11 +280,11 @@ static void connect_all(struct bench *bench)
 /* One round of each, spread over the time from one round to the next. */
 static void send_all(struct bench *bench, const char *phase)
 {
-	struct process_cost before;
+	struct watched_cost before;
 	uint64_t began_ns = clock_now_ns(), late_ns = 0;
 	uint32_t next = 0;
 
-	process_cost_read(bench->pid, &before);
+	watched_cost_read(bench->pid, &before);
 	for (uint32_t i = 0; i < bench->nr_links; i++)
 		bench->links[i].due_ns = began_ns + bench->round_ns * i / bench->nr_links;
 	while (next < bench->nr_links || count_quiet(bench) < bench->nr_links) {
@@ -303,10 +303,10 @@ static void send_all(struct bench *bench, const char *phase)
 
 static void end_all(struct bench *bench)
 {
-	struct process_cost before;
+	struct watched_cost before;
 	uint64_t began_ns = clock_now_ns();
 
-	process_cost_read(bench->pid, &before);
+	watched_cost_read(bench->pid, &before);
 	for (uint32_t i = 0; i < bench->nr_links; i++) {
 		send_message(&bench->links[i], (struct message){.type = MESSAGE_BYE});
 		step(&bench->links[i]);

@@ -5,11 +5,17 @@
 # Usage: tests/gpu/measure.sh FLAMEGRID-ROOT OUT-DIR [PART...]
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
-#   PART            info conformance demo counts train ddp graph triton pythons agreement capture modes soak overhead cuptishare threads life
-#                   restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact exactlong metrics tables worst energy (default: all of them)
+#   PART            info, or one of all_parts below (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
 set -u
+all_parts="
+	conformance demo counts train ddp graph triton pythons agreement capture modes soak overhead cuptishare threads life
+	restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl
+	ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost
+	backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact exactlong metrics
+	tables worst energy
+"
 root=$(readlink -f "$1") || exit 1
 out=$2
 shift 2
@@ -33,23 +39,23 @@ PY
 [ -z "${FLAMEGRID_CUPTI:-}" ] || cupti=$FLAMEGRID_CUPTI
 
 # The files of parts/ may use what is set above; all they set of it is failed.
-for file in verdict machine programs profile overhead conformance counts training graph stacks life windows timeline api \
-	memory nvtx marks kineto duty host probe hostcalls nccl ncclsplit ranks nodes folded straggler steps green site backward compiled jax serve clocks use price stalls metrics worst energy; do
+for file in "$here"/parts/*.sh; do
 	# shellcheck source=/dev/null
-	. "$here/parts/$file.sh" || exit 1
+	. "$file" || exit 1
 done
 [ -n "$cupti" ] || cupti=$(first_of /usr/local/cuda/extras/CUPTI/lib64/libcupti.so /usr/local/cuda/lib64/libcupti.so)
 
 wants() { [ "$parts" = all ] || case " $parts " in *" $1 "*) true ;; *) false ;; esac; }
 
 info
-if wants counts || wants overhead || wants cuptishare || wants threads || wants windows || wants timeline || wants options || wants api ||
-	wants memory || wants nvtx || wants kineto || wants duty || wants host || wants probe || wants hostcalls || wants steps || wants nodes || wants folded ||
-	wants site || wants price || wants priceddp || wants meter; then
-	build_programs
-fi
-for part in conformance demo counts train ddp graph triton pythons agreement capture modes soak overhead cuptishare threads life restart windows \
-	timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact exactlong metrics tables worst energy; do
+for part in counts overhead cuptishare threads windows timeline options api memory nvtx kineto duty host probe \
+	hostcalls steps nodes folded site price priceddp meter; do
+	if wants $part; then
+		build_programs
+		break
+	fi
+done
+for part in $all_parts; do
 	if wants $part; then
 		echo "--- $part"
 		$part

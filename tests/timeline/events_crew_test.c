@@ -477,7 +477,6 @@ int main(void)
 		TEST(marks_around_a_range_come_behind_its_own),
 		TEST(damage_is_counted_once),
 		TEST(one_reader_reads_all_where_memory_does_not_suffice_for_several),
-=======
 		TEST(marks_of_windows_are_found_without_other_blocks),
 		TEST(items_are_sorted_by_process_and_equal_ones_keep_their_order),
 	};

@@ -37,8 +37,8 @@ struct strip_maker {
 	uint64_t cut_from_ns, cut_to_ns; /* what lies outside of them is cut off */
 };
 
-/* request: whose pauses are told. made, source and nccl are set; made's axis, too. 0, -ENOMEM, or as timeline_source_read(). Call strip_maker_fini() in
- * any case. */
+/* request: whose pauses are told. made, source and nccl are set; made's axis, too. 0, -ENOMEM, or as
+ * timeline_source_read(). Call strip_maker_fini() in any case. */
 int strip_maker_init(struct strip_maker *maker, const struct timeline_request *request);
 void strip_maker_fini(struct strip_maker *maker);
 

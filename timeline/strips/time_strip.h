@@ -28,9 +28,9 @@ struct time_strips {
 	bool is_part;
 	bool by_launch; /* readers take the part for that of launches */
 	struct strip_axis axis;
-	struct time_strip *
-		strips; /* owns; those with GPU work, by rank, host and GPU; of a part also those of processes that have none in it and
+	/* owns; those with GPU work, by rank, host and GPU; of a part also those of processes that have none in it and
 	 * were not captured in some of it */
+	struct time_strip *strips;
 	uint32_t nr_strips;
 	/* Devices with GPU work. Of the whole time they are those of the profile's sums: events of processes that have
 	 * no strip are not read. */

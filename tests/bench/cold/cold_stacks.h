@@ -7,8 +7,7 @@
 /* Captures 500 stacks of 20 to 45 native and up to 40 Python frames in random order, in two threads at once. Between
  * two captures each thread runs other code and touches other memory. Prints the cycles of the time-stamp counter
  * (nanoseconds on other machines): of the parts, of a capture that walks, of one that recognises known stacks, and of a
- * whole launch. The
- * tables must be built. Returns 0, or -1: no memory, or no Python. */
+ * whole launch. The tables must be built. Returns 0, or -1: no memory, or no Python. */
 int cold_stacks_report(const struct launch_callback *launch);
 
 #endif

@@ -101,10 +101,10 @@ static int run_until(struct swarm *swarm, enum node_state state, struct swarm_ph
 {
 	uint64_t begin_ns = clock_now_ns(), changed_ns = begin_ns;
 	uint32_t awaited = UINT32_MAX;
-	struct process_cost before;
+	struct watched_cost before;
 	int r = 0;
 
-	process_cost_read(swarm->options->watched_pid, &before);
+	watched_cost_read(swarm->options->watched_pid, &before);
 	while (r == 0) {
 		uint32_t count = count_awaited(swarm, state);
 
@@ -116,7 +116,7 @@ static int run_until(struct swarm *swarm, enum node_state state, struct swarm_ph
 		r = clock_now_ns() - changed_ns > PATIENCE_NS ? -ETIMEDOUT : turn(swarm);
 	}
 	phase->wall_ns = clock_now_ns() - begin_ns;
-	if (process_cost_read(swarm->options->watched_pid, &phase->cost) == 0) {
+	if (watched_cost_read(swarm->options->watched_pid, &phase->cost) == 0) {
 		phase->cost.cpu_ns -= before.cpu_ns;
 		phase->cost.written_bytes -= before.written_bytes;
 		phase->cost.disk_bytes -= before.disk_bytes;
@@ -163,7 +163,7 @@ static double mb(uint64_t bytes)
 
 static void print_phase(const char *name, const struct swarm_phase *phase, bool watched, FILE *file)
 {
-	const struct process_cost *cost = &phase->cost;
+	const struct watched_cost *cost = &phase->cost;
 
 	fprintf(file, ", \"%s\": {\"wall_s\": %.3f", name, seconds(phase->wall_ns));
 	if (watched)

@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 #include "node.h"
-#include "process_cost.h"
+#include "watched_cost.h"
 
 struct key_set;
 
 /* A part of the swarm's life: how long it took, and what the watched process cost meanwhile. */
 struct swarm_phase {
 	uint64_t wall_ns;
-	struct process_cost cost; /* memory: at its end */
+	struct watched_cost cost; /* memory: at its end */
 };
 
 struct swarm {

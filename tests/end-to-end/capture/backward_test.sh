@@ -85,3 +85,12 @@ run old old
 same "before 2.0: no forward lines" "$(count old.folded '\[backward\]')" 0
 "$flamegrid" report "$scratch/old" -f json >"$scratch/old.json"
 contains "before 2.0: a notice" "$scratch/old.json" "backward work is not under its forward lines: this PyTorch does not export"
+
+# Cut stacks of backward work are under whole stacks of the call of backward().
+steps=20000
+run limited shared --max-cost 0.001% --meter full
+leaf='_engine_run_backward:4;\[backward\] AccumulateGrad;\[stack truncated\];'
+same "limited: one frame, under the whole call" "$(count limited.folded "$leaf")" \
+	"$(count limited.folded "^$f:<module>:[0-9]+;.*;$waits;\[backward\] AccumulateGrad;\[stack truncated\];")"
+check "limited: there are such stacks" test "$(count limited.folded "$leaf")" -gt 0
+same "limited: none is counted as cut" "$(grep -c stack_truncated "$scratch/limited.err")" 0

@@ -85,9 +85,9 @@ exact() {
 	exact_check exact.both all || failed=1
 	have_torch || { echo "left out: no PyTorch"; return; }
 	for ((number = 1; number <= ${PRICE_RUNS:-3}; number++)); do
-		for way in whole stalls exact; do price_run gpt $way $number 20; done
+		for way in whole stalls exact; do price_run exact gpt $way $number 20 || failed=1; done
 	done
-	price_table
+	price_table exact
 }
 
 # What exact windows cost in the long run: steps that stand out, with them and without.

@@ -10,11 +10,12 @@
 
 #include "inject/base/definition_writer.h"
 #include "inject/cupti/graph_nodes.h"
+#include "inject/launch/cost_limit.h"
 #include "inject/launch/launch_probe.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/module_watch.h"
-#include "unwind/unwind_table.h"
 #include "tests/inject/test_ring.h"
+#include "unwind/unwind_table.h"
 
 #define CU_LAUNCH_KERNEL 307u
 
@@ -190,6 +191,28 @@ static void a_captured_launch_that_the_agent_watches_is_walked_for_its_nodes(voi
 	assert_int_not_equal(stack_of(fixture, 1ul << 32), RECORD_STACK_NONE);
 	assert_int_not_equal(stack_of(fixture, 1ul << 32), RECORD_STACK_PROBE);
 	assert_int_equal(stack_of(fixture, (1ul << 32) + 1), stack_of(fixture, 1ul << 32));
+}
+
+static void add_a_node(struct fixture *fixture)
+{
+	created(fixture, 1ul << 32);
+}
+
+/* A thread without a lane has nowhere to count it. */
+static void added_nodes_take_no_stack_while_launches_cost_too_much(void **state)
+{
+	struct fixture *fixture = *state;
+
+	cost_limit_set(COST_LEVEL_NONE);
+	on_a_thread(fixture, add_a_node);
+	assert_int_equal(stack_of(fixture, 1ul << 32), RECORD_STACK_NONE);
+	while (record_ring_claim_lane(fixture->ring.guest) >= 0)
+		;
+	on_a_thread(fixture, add_a_node);
+	cost_limit_set(COST_LEVEL_WHOLE);
+	assert_int_equal(stack_of(fixture, 1ul << 32), RECORD_STACK_NONE);
+	assert_int_equal(
+		test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_LESS_NONE).count, 1);
 }
 
 static void copies_have_the_stack_of_their_original(void **state)
@@ -377,6 +400,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_captured_launchs_stack_is_its_nodes_and_an_added_node_has_its_own),
 		TEST(a_captured_launch_that_the_agent_watches_is_walked_for_its_nodes),
+		TEST(added_nodes_take_no_stack_while_launches_cost_too_much),
 		TEST(copies_have_the_stack_of_their_original),
 		TEST(an_updated_node_has_the_stack_of_what_it_was_given),
 		TEST(a_copy_of_what_is_not_known_is_not_known),

@@ -164,6 +164,33 @@ static void least_sizes_that_exceed_a_limit_say_what_they_need(void **state)
 	assert_int_equal(sizes.needed, 0);
 }
 
+/* Whichever limit made the sizes: the program keeps its half. */
+static void what_comes_on_top_is_within_the_guests_half(void **state)
+{
+	struct memory_limits limits = unlimited;
+	uint32_t nr_left = 0, nr_not = 0;
+	struct guest_sizes sizes;
+
+	(void)state;
+	guest_sizes_make(&limits, &sizes);
+	assert_true(guest_sizes_leave(&sizes, &limits, 128 * MIB));
+	limits.ranks = 4;
+	limits.address_space_used = 300 * MIB;
+	for (limits.cgroup = GIB; limits.cgroup <= 64 * GIB; limits.cgroup *= 2)
+		for (limits.address_space = GIB; limits.address_space < 16 * GIB;
+		     limits.address_space += 50 * MIB) {
+			guest_sizes_make(&limits, &sizes);
+			bool fits =
+				2 * (sizes.bound + sizes.table_bytes + sizes.table_bytes / 32 +
+				     MIB + GUEST_SIZES_HEAP + limits.thread_stack + 128 * MIB) <=
+				limits.address_space - limits.address_space_used;
+			assert_int_equal(guest_sizes_leave(&sizes, &limits, 128 * MIB), fits);
+			nr_left += fits;
+			nr_not += !fits && sizes.limit == GUEST_SIZES_CGROUP;
+		}
+	assert_true(nr_left > 0 && nr_not > 0);
+}
+
 static void lack_of_memory_names_the_limit_and_its_value(void **state)
 {
 	struct memory_limits limits = unlimited;
@@ -185,6 +212,7 @@ int main(void)
 		cmocka_unit_test(more_memory_is_never_a_smaller_budget),
 		cmocka_unit_test(each_limit_shrinks_the_budget_and_is_named),
 		cmocka_unit_test(least_sizes_that_exceed_a_limit_say_what_they_need),
+		cmocka_unit_test(what_comes_on_top_is_within_the_guests_half),
 		cmocka_unit_test(lack_of_memory_names_the_limit_and_its_value),
 	};
 

@@ -8,6 +8,7 @@
 
 #include "inject/launch/cost_limit.h"
 #include "inject/launch/launch_meter.h"
+#include "inject/launch/launch_probe.h"
 #include "proto/stack_word.h"
 
 #define TEST(name)                                                                                 \
@@ -72,6 +73,65 @@ static void no_level_takes_frames_that_were_not_asked_for(void **state)
 			 0);
 }
 
+/* As the kernel counts watchers. */
+static void launch_watched(struct launch_fixture *fixture)
+{
+	launch_probe_semaphore++;
+	launch_fixture_twice(fixture);
+	launch_probe_semaphore--;
+}
+
+static void poll_twice(struct launch_fixture *fixture)
+{
+	volatile uint32_t end_id = 12;
+
+	for (uint32_t id = 10; id < end_id; id++) {
+		launch_fixture_call(fixture, 120, id);
+		launch_fixture_end(fixture, 120, id, 0);
+	}
+}
+
+static void polls_and_watched_launches_take_less_too(void **state)
+{
+	void (*const bodies[])(struct launch_fixture * fixture) = {launch_watched, poll_twice};
+	struct launch_fixture *fixture = *state;
+	struct launch_record records[2];
+	uint64_t frames[RECORD_STACK_DEPTH];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		cost_limit_set(COST_LEVEL_NONE);
+		launch_fixture_on_a_thread(fixture, bodies[i]);
+		assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
+		assert_int_equal(records[0].stack_id, RECORD_STACK_NONE);
+		assert_int_equal(records[1].stack_id, RECORD_STACK_NONE);
+		assert_int_equal(launch_fixture_count(fixture, LEDGER_LESS_NONE), 2 * (i + 1));
+		cost_limit_set(COST_LEVEL_LEAF);
+		launch_fixture_on_a_thread(fixture, bodies[i]);
+		assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
+		assert_int_equal(
+			record_ring_read_stack(fixture->ring.agent, records[0].stack_id, frames),
+			2);
+		assert_int_equal(frames[1], stack_word_mark(STACK_MARK_TRUNCATED));
+		assert_int_equal(launch_fixture_count(fixture, LEDGER_LESS_LEAF), 2 * (i + 1));
+	}
+	cost_limit_set(COST_LEVEL_WHOLE);
+}
+
+/* The agent asked for these stacks, and its kernel has walked them. */
+static void stacks_that_the_kernel_walks_stay_whole(void **state)
+{
+	struct launch_fixture *fixture = *state;
+	struct launch_record records[2];
+
+	record_ring_probe(fixture->ring.agent, true);
+	cost_limit_set(COST_LEVEL_NONE);
+	launch_fixture_on_a_thread(fixture, launch_watched);
+	cost_limit_set(COST_LEVEL_WHOLE);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 2), 2);
+	assert_int_equal(records[0].stack_id, RECORD_STACK_PROBE);
+	assert_int_equal(launch_fixture_count(fixture, LEDGER_LESS_NONE), 0);
+}
+
 static void launch_two_blocks(struct launch_fixture *fixture)
 {
 	for (uint32_t id = 1; id <= 2 * LAUNCH_METER_PERIOD; id++) {
@@ -97,6 +157,34 @@ static void one_launch_of_each_block_is_metered(void **state)
 	assert_int_equal(launch_fixture_count(fixture, LEDGER_METER_STACKS), 1);
 }
 
+/* Those that find work still running, or that fail, leave no record. */
+static void poll_two_blocks(struct launch_fixture *fixture)
+{
+	for (uint32_t id = 1; id <= 4 * LAUNCH_METER_PERIOD; id++) {
+		launch_fixture_call(fixture, 120, id);
+		launch_fixture_end(fixture, 120, id, id % 2 ? 600 : 0);
+	}
+}
+
+static void polls_that_leave_a_record_are_metered(void **state)
+{
+	struct launch_fixture *fixture = *state;
+
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	launch_fixture_on_a_thread(fixture, poll_two_blocks);
+	assert_int_equal(launch_fixture_count(fixture, LEDGER_METER_ENTRY), 2);
+	assert_int_equal(launch_fixture_count(fixture, LEDGER_METER), 2 * LAUNCH_METER_PERIOD);
+	launch_meter_init(1);
+	const uint64_t outliers = launch_fixture_count(fixture, LEDGER_METER_OUTLIER);
+	launch_fixture_on_a_thread(fixture, poll_two_blocks);
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	assert_int_equal(launch_fixture_count(fixture, LEDGER_METER) - outliers +
+				 launch_fixture_count(fixture, LEDGER_METER_OUTLIER),
+			 4 * LAUNCH_METER_PERIOD);
+	assert_int_equal(launch_fixture_count(fixture, LEDGER_METER_THREADS), 2);
+	assert_int_equal(launch_fixture_count(fixture, LEDGER_LAUNCHES), 0);
+}
+
 /* In a thread without Python. Stacks are walked, recorded and recognised. */
 static void without_python_no_time_is_that_of_python_frames(void **state)
 {
@@ -117,7 +205,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(launches_take_less_while_they_cost_too_much),
 		TEST(no_level_takes_frames_that_were_not_asked_for),
+		TEST(polls_and_watched_launches_take_less_too),
+		TEST(stacks_that_the_kernel_walks_stay_whole),
 		TEST(one_launch_of_each_block_is_metered),
+		TEST(polls_that_leave_a_record_are_metered),
 		TEST(without_python_no_time_is_that_of_python_frames),
 	};
 

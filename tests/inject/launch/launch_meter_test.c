@@ -144,6 +144,28 @@ static void calls_that_tell_shares_divide_the_others(void **state)
 		    9 * (entry(fixture, LEDGER_METER).ns - entry(fixture, LEDGER_METER_NATIVE).ns));
 }
 
+/* As in a thread whose calls that tell shares are all interrupted. */
+static void without_shares_all_time_is_the_entrys(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 0; i < 40 * LAUNCH_METER_PERIOD; i++) {
+		fixture->now_ns = monotonic_ns();
+		enter(fixture, &meter, to);
+		if (!meter.on)
+			continue;
+		meter.stamp -= meter.tells_shares ? 1ull << 40 : 20000;
+		launch_meter_pause(&meter);
+		launch_meter_end(&meter);
+	}
+	assert_true(entry(fixture, LEDGER_METER).count > 0);
+	assert_true(entry(fixture, LEDGER_METER).ns > 0);
+	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).ns, entry(fixture, LEDGER_METER).ns);
+}
+
 /* A call within another, or one that counts nowhere, is not the metered one: the next is. */
 static void a_call_that_does_not_count_is_not_metered(void **state)
 {
@@ -328,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_block_has_one_metered_call_and_places_take_turns),
 		TEST(calls_that_tell_shares_divide_the_others),
+		TEST(without_shares_all_time_is_the_entrys),
 		TEST(a_call_that_does_not_count_is_not_metered),
 		TEST(a_full_meter_reads_every_call),
 		TEST(a_short_thread_has_no_metered_call),

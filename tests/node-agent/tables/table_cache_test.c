@@ -470,6 +470,28 @@ static void a_full_arena_makes_room_for_another(void **state)
 	table_arena_unmap(&arena);
 }
 
+static void without_a_directory_a_full_arena_makes_room_too(void **state)
+{
+	const uint64_t nr = TABLE_ARENA_ENTRIES / 4 * 3;
+	struct table_keeper *keeper = table_keeper_start(NULL);
+	struct table_arena arena = arena_of(keeper, USER), old = arena;
+
+	(void)state;
+	for (uint64_t tag = 1; tag <= nr; tag++)
+		enter(&old, tag, 3);
+	arena = arena_of(keeper, USER);
+	assert_false(table_arena_is_full(&arena));
+	enter(&arena, nr + 1, 4);
+	assert_int_equal(words_of(&old, 1), 3); /* processes that have it keep it */
+	assert_int_equal(words_of(&old, nr + 1), 0);
+	table_arena_unmap(&old);
+	table_arena_unmap(&arena);
+	arena = arena_of(keeper, USER);
+	assert_int_equal(words_of(&arena, nr + 1), 4);
+	table_arena_unmap(&arena);
+	table_keeper_stop(keeper, 40000);
+}
+
 static void without_a_directory_tables_are_shared_and_not_stored(void **state)
 {
 	struct table_keeper *keeper = table_keeper_start(NULL);
@@ -514,6 +536,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_full_arena_makes_room_for_another, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(without_a_directory_a_full_arena_makes_room_too,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			keeper_stores_tables_and_gives_them_to_their_user_alone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,4 +1,4 @@
-#include "process_cost.h"
+#include "watched_cost.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,12 +30,12 @@ static int read_lines(int pid, const char *file, const char *const names[2], uin
 	return 0;
 }
 
-int process_cost_read(int pid, struct process_cost *cost)
+int watched_cost_read(int pid, struct watched_cost *cost)
 {
 	struct timespec cpu;
 	clockid_t clock;
 
-	*cost = (struct process_cost){0};
+	*cost = (struct watched_cost){0};
 	int r = -clock_getcpuclockid(pid, &clock);
 	if (r == 0 && clock_gettime(clock, &cpu))
 		r = -errno;
@@ -48,6 +48,6 @@ int process_cost_read(int pid, struct process_cost *cost)
 		r = read_lines(pid, "status", (const char *const[]){"VmRSS:", "VmHWM:"},
 			       (uint64_t *[]){&cost->rss_bytes, &cost->peak_rss_bytes}, 1024);
 	if (r)
-		*cost = (struct process_cost){0};
+		*cost = (struct watched_cost){0};
 	return r;
 }

@@ -1,10 +1,10 @@
 /* What another process of this host has cost so far. Single-threaded. */
-#ifndef PROCESS_COST_H
-#define PROCESS_COST_H
+#ifndef WATCHED_COST_H
+#define WATCHED_COST_H
 
 #include <stdint.h>
 
-struct process_cost {
+struct watched_cost {
 	uint64_t cpu_ns;        /* of all of its threads, also of those that have ended */
 	uint64_t written_bytes; /* given to write() and its relatives, without sockets */
 	uint64_t disk_bytes;    /* that it made the disk write; 0 on tmpfs */
@@ -12,6 +12,6 @@ struct process_cost {
 };
 
 /* 0 or -errno: the process is not there, or may not be looked at; *cost is then zero. */
-int process_cost_read(int pid, struct process_cost *cost);
+int watched_cost_read(int pid, struct watched_cost *cost);
 
 #endif
