@@ -283,6 +283,7 @@ void memory_limits_read(const char *root, struct memory_limits *limits)
 		.cgroup = MEMORY_LIMIT_NONE,
 		.machine = MEMORY_LIMIT_NONE,
 		.address_space = resource_limit(RLIMIT_AS),
+		.data = resource_limit(RLIMIT_DATA),
 		.file = resource_limit(RLIMIT_FSIZE),
 		.thread_stack = resource_limit(RLIMIT_STACK),
 		.ranks = ranks(),

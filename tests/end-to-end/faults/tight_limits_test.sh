@@ -40,6 +40,12 @@ done
 for kib in 10000 20000; do
 	unprofiled "data-$kib" "the limit of data (ulimit -d, $kib KiB) leaves too little memory" -d $kib
 done
+# The limit is the command's own.
+"$flamegrid" run -q -o "$scratch/data" --devices "$list" -- sh -c 'ulimit -d 60000; exec "$@"' sh "${program[@]}" \
+	>"$scratch/data.out" 2>"$scratch/data.err"
+same "the command's own limit of data: its status" $? 0
+contains "the command's own limit of data: it ran" "$scratch/data.out" "failed 0"
+contains "the command's own limit of data is named" "$scratch/data.err" "the limit of data is 60000 KiB (ulimit -d)"
 if [ "$(id -u)" -eq 0 ]; then
 	chmod 755 "$scratch"
 	mkdir -m 777 "$scratch/open"
