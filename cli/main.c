@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/roomy_stack.h"
 #include "cli/base/newest_profile.h"
 #include "cli/base/verbs.h"
 #include "options/option_help.h"
@@ -139,7 +140,7 @@ static int call_verb(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = call_verb(argc, argv);
+	int status = roomy_stack_run(call_verb, argc, argv);
 
 	/* What was asked for and could not be printed is a failure. */
 	if (fflush(stdout) == 0 && !ferror(stdout))

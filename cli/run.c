@@ -21,6 +21,7 @@
 #include "cli/run/capture_options.h"
 #include "cli/run/output_template.h"
 #include "cli/run/recording.h"
+#include "cli/run/recording_room.h"
 #include "cli/run/run_options.h"
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
@@ -135,6 +136,18 @@ static bool folds_on_nodes(const struct run *run)
 	return run_options_fold_on_nodes(&run->options, run->step.nr_nodes, is_shared);
 }
 
+/* The node's agent and aggregator run under the limits of this process. 0 or -errno after a warning. */
+static int check_room(void)
+{
+	char *error;
+	int result = recording_room_check(&error);
+
+	if (result < 0)
+		log_error("%s", error ? error : strerror(-result));
+	free(error);
+	return result;
+}
+
 /* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */
 static int start_ranks(struct run *run)
 {
@@ -206,8 +219,10 @@ static int start_own(struct run *run)
 		if (result)
 			return result;
 	}
-	if (run->in_step)
-		return start_ranks(run);
+	if (run->in_step) {
+		result = check_room();
+		return result < 0 ? result : start_ranks(run);
+	}
 	result = private_dir_create(&run->sockets);
 
 	if (result < 0) {

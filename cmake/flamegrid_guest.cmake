@@ -1,9 +1,11 @@
-# An assertion in the guest would end the job; the options are those of flamegrid_options without sanitizers.
+# An assertion in the guest would end the job; the options are those of flamegrid_options without sanitizers. The guest runs on
+# the program's threads, and their stacks may be tiny.
 add_library(flamegrid_guest_options INTERFACE)
 target_include_directories(flamegrid_guest_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(flamegrid_guest_options INTERFACE _GNU_SOURCE NDEBUG)
 target_compile_options(flamegrid_guest_options INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+  -Wframe-larger-than=2560
   $<$<BOOL:${FLAMEGRID_WERROR}>:-Werror>
   -O2 -fno-omit-frame-pointer -fvisibility=hidden -ftls-model=initial-exec
   -fno-stack-protector -U_FORTIFY_SOURCE -fno-plt
@@ -20,6 +22,11 @@ function(flamegrid_guest_library name)
   add_library(${name}_guest STATIC EXCLUDE_FROM_ALL ${GUEST_SOURCES})
   list(TRANSFORM GUEST_LIBS APPEND _guest)
   target_link_libraries(${name}_guest PRIVATE flamegrid_guest_options PUBLIC ${GUEST_LIBS})
+endfunction()
+
+# Sources of a guest library that only the agent calls: it has threads with large stacks.
+function(flamegrid_agent_side)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Wno-frame-larger-than)
 endfunction()
 
 # Sources that run once or a few times in a process: small rather than fast, because the guest is to be small.

@@ -51,6 +51,21 @@ static void say_full(struct agent *agent, uid_t uid, uint32_t held)
 		    (unsigned long long)socket->nr_full - 1);
 }
 
+/* The same, where the limit on descriptors is the reason, or memory. */
+static void say_lack(struct agent *agent)
+{
+	struct agent_socket *socket = &agent->socket;
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns < socket->next_full_ns)
+		return;
+	socket->next_full_ns = now_ns + FULL_INTERVAL_NS;
+	log_warning(
+		"no descriptor (ulimit -n) or no memory for a process, which asks again: %u are "
+		"read",
+		process_table_count(agent->processes));
+}
+
 static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
 				     bool gone, uint32_t *window)
 {
@@ -59,6 +74,10 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	uint32_t process_id, held;
 
 	*window = 1;
+	if (!arrival->ring) {
+		say_lack(agent);
+		return HANDSHAKE_REFUSED_FULL;
+	}
 	/* The guest asks again if it has not heard of us for a while, or missed our answer. */
 	if (process_table_has(agent->processes, arrival) ||
 	    ring_ownership_claim(arrival->ring, agent->epoch, before) == RING_CLAIM_DROP) {

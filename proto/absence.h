@@ -17,8 +17,8 @@ struct guest_absence;
 /* The agent has no room for this process. */
 #define ABSENCE_FULL                                                                               \
 	ABSENCE_FAILED                                                                             \
-	"the agent of this node reads as many processes as it can already, or has no memory for "  \
-	"another"
+	"the agent of this node reads as many processes as it can already, or has no memory or "   \
+	"no descriptor (ulimit -n) for another"
 
 /* The process's agent was killed. */
 #define ABSENCE_GONE                                                                               \

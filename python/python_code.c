@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "python_line.h"
-#include "python_string.h"
+#include "python_texts.h"
 
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
@@ -164,21 +164,24 @@ static void read_name(const struct python_library *library, uint64_t string,
 	text->size = sizeof(PYTHON_STRING_UNREADABLE) - 1;
 }
 
-/* It stays out of the callers' frames, because the texts are large. */
-static __attribute__((noinline)) uint32_t
-intern_code(struct python_codes *codes, const struct python_library *library, uint64_t code)
+static __attribute__((noinline)) uint32_t intern_code(struct python_codes *codes,
+						      const struct python_library *library,
+						      struct python_texts **own, uint64_t code)
 {
-	struct python_text file, name;
+	struct python_texts *texts;
 
 	if (python_load(code + PYTHON_OBJECT_TYPE) != library->code_type)
 		return 0;
-	read_name(library, python_load(code + library->layout.code_file), &file);
-	read_name(library, python_load(code + library->layout.code_qualified_name), &name);
-	return python_codes_add(codes, &file, &name);
+	texts = python_texts_own(own);
+	if (!texts)
+		return 0;
+	read_name(library, python_load(code + library->layout.code_file), &texts->file);
+	read_name(library, python_load(code + library->layout.code_qualified_name), &texts->name);
+	return python_codes_add(codes, &texts->file, &texts->name);
 }
 
 static uint32_t code_id(struct python_codes *codes, const struct python_library *library,
-			uint64_t code)
+			struct python_texts **texts, uint64_t code)
 {
 	uint64_t identity = python_code_identity(&library->layout, code);
 	_Atomic uint64_t *recent = &codes->recent[identity & ID_MASK];
@@ -187,7 +190,7 @@ static uint32_t code_id(struct python_codes *codes, const struct python_library 
 	if ((slot & ID_MASK) && (slot & ~ID_MASK) == (identity & ~ID_MASK))
 		return (uint32_t)(slot & ID_MASK);
 
-	uint32_t id = intern_code(codes, library, code);
+	uint32_t id = intern_code(codes, library, texts, code);
 	if (id)
 		atomic_store_explicit(recent, (identity & ~ID_MASK) | id, memory_order_release);
 	return id;
@@ -210,9 +213,9 @@ static uint32_t code_line(const struct python_library *library, uint64_t code, i
 }
 
 uint64_t python_codes_word(struct python_codes *codes, const struct python_library *library,
-			   uint64_t code, int32_t instruction)
+			   struct python_texts **texts, uint64_t code, int32_t instruction)
 {
-	uint32_t id = code_id(codes, library, code);
+	uint32_t id = code_id(codes, library, texts, code);
 
 	if (id == 0)
 		return stack_word_mark(STACK_MARK_CODE_TABLE_FULL);

@@ -1,5 +1,6 @@
 /* Names and lines of code objects: how one is told from another, and the ids of their names. Any number of threads at
- * once, each for code that its own frames keep alive. Takes no lock, allocates nothing, makes no system call. */
+ * once, each for code that its own frames keep alive. Takes no lock. Allocates nothing but the thread's python_texts.h,
+ * and makes no other system call. */
 #ifndef PYTHON_CODE_H
 #define PYTHON_CODE_H
 
@@ -14,6 +15,7 @@
 #define PYTHON_CODE_SLOTS   (1u << PYTHON_CODE_ID_BITS)
 
 struct python_text;
+struct python_texts;
 struct record_ring;
 
 /* The ids of names. A slot holds the high bits of a hash and an id; the slot's place stands for the low bits. 0: the
@@ -27,10 +29,10 @@ struct python_codes {
 };
 
 /* Returns the stack word (stack_word.h) of this code and of the line at this instruction. Copies new names into the
- * ring. Equal names have one id, whatever code they belong to. If there is no room for them, or no code, returns
- * STACK_MARK_CODE_TABLE_FULL as a word. */
+ * ring. texts: of the calling thread (python_texts_own()). Equal names have one id, whatever code they belong to. If
+ * there is no room for them, or no memory for the texts, or no code, returns STACK_MARK_CODE_TABLE_FULL as a word. */
 uint64_t python_codes_word(struct python_codes *codes, const struct python_library *library,
-			   uint64_t code, int32_t instruction);
+			   struct python_texts **texts, uint64_t code, int32_t instruction);
 
 /* Returns the id of such names, which it copies into the ring if they are new; 0: no room. */
 uint32_t python_codes_add(struct python_codes *codes, const struct python_text *file,

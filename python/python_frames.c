@@ -276,8 +276,9 @@ LAUNCH_PATH bool python_frames_ambiguous(const struct python_frames *python)
 	return library->interpreter_head() != library->interpreter_main();
 }
 
-uint64_t python_frames_word(struct python_frames *python, const struct python_frame *frame)
+uint64_t python_frames_word(struct python_frames *python, struct python_texts **texts,
+			    const struct python_frame *frame)
 {
-	return python_codes_word(&python->codes, &python->library, frame->code,
+	return python_codes_word(&python->codes, &python->library, texts, frame->code,
 				 (int32_t)frame->instruction);
 }

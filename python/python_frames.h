@@ -1,6 +1,6 @@
-/* Reads the calling thread's Python frames from CPython's own structures. Never takes the GIL and never allocates. On
- * the launch path it calls four functions of Python, each of which only reads a word: PyGILState_GetThisThreadState(),
- * Py_IsInitialized(), PyInterpreterState_Head() and PyInterpreterState_Main(). */
+/* Reads the calling thread's Python frames from CPython's own structures. Never takes the GIL, and allocates only
+ * python_texts.h. On the launch path it calls four functions of Python, each of which only reads a word:
+ * PyGILState_GetThisThreadState(), Py_IsInitialized(), PyInterpreterState_Head() and PyInterpreterState_Main(). */
 #ifndef PYTHON_FRAMES_H
 #define PYTHON_FRAMES_H
 
@@ -73,7 +73,9 @@ uint32_t python_frames_standing(struct python_frames *python, struct python_stan
 bool python_frames_ambiguous(const struct python_frames *python);
 
 /* Returns the stack word (stack_word.h) of a frame that the same thread has just walked. Copies names that are new into
- * the ring. If there is no room for them, returns STACK_MARK_CODE_TABLE_FULL as a word. */
-uint64_t python_frames_word(struct python_frames *python, const struct python_frame *frame);
+ * the ring. texts: of the calling thread (python_texts.h). If there is no room for names, returns
+ * STACK_MARK_CODE_TABLE_FULL as a word. */
+uint64_t python_frames_word(struct python_frames *python, struct python_texts **texts,
+			    const struct python_frame *frame);
 
 #endif

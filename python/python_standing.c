@@ -4,7 +4,7 @@
 
 #include "python_frame.h"
 #include "python_line.h"
-#include "python_string.h"
+#include "python_texts.h"
 
 #include "proto/stack_word.h"
 #include "unwind/process_memory.h"
@@ -13,8 +13,9 @@
 #define FRAMES_MAX   4096u /* more are no stack, but a circle */
 #define OTHERS_MAX   2048u /* frames of other threads that one walk reads */
 #define OBJECT_BYTES 256u  /* of a frame or a code: their fields */
-#define TEXT_BYTES   4096u
-#define LINES_BYTES  16384u
+
+/* Copies of objects stay out of the callers' frames, because the thread's stack may be tiny. */
+#define NOINLINE __attribute__((noinline))
 
 /* Fields above OBJECT_BYTES are 0. */
 struct object {
@@ -49,7 +50,7 @@ static bool read_code(const struct python_library *library, uint64_t address, st
 
 /* buffer is borrowed by *text. */
 static bool read_text(const struct python_library *library, uint64_t string,
-		      uint8_t buffer[static TEXT_BYTES], struct python_text *text)
+		      uint8_t buffer[static PYTHON_TEXTS_COPY], struct python_text *text)
 {
 	const struct python_layout *layout = &library->layout;
 	uint64_t object = (uint64_t)(uintptr_t)buffer;
@@ -61,8 +62,8 @@ static bool read_text(const struct python_library *library, uint64_t string,
 	uint64_t length = python_load(object + PYTHON_OBJECT_SIZE);
 	uint32_t state = (uint32_t)python_load_int(object + PYTHON_STRING_STATE);
 	uint64_t size = state & PYTHON_STRING_ASCII ? layout->string_ascii : layout->string_other;
-	size += length < TEXT_BYTES ? length * PYTHON_STRING_KIND(state) : TEXT_BYTES;
-	if (size > TEXT_BYTES || process_memory_read(string, buffer, size) < size)
+	size += length < PYTHON_TEXTS_COPY ? length * PYTHON_STRING_KIND(state) : PYTHON_TEXTS_COPY;
+	if (size > PYTHON_TEXTS_COPY || process_memory_read(string, buffer, size) < size)
 		return false;
 	python_string_read(layout, object, text);
 	return true;
@@ -76,59 +77,55 @@ static bool is_one_of(const struct python_text *name, const char *const *functio
 	return *functions != NULL;
 }
 
-static __attribute__((noinline)) bool is_in_place(const struct python_library *library,
-						  const struct object *code,
-						  const struct python_place *place)
+static bool is_in_place(const struct python_library *library, struct python_texts *texts,
+			const struct object *code, const struct python_place *place)
 {
 	const struct python_layout *layout = &library->layout;
-	uint8_t buffer[TEXT_BYTES];
-	struct python_text text;
+	const struct python_text *file = &texts->file;
 
-	if (!read_text(library, python_load(at(code) + layout->code_qualified_name), buffer,
-		       &text) ||
-	    !is_one_of(&text, place->functions))
+	if (!read_text(library, python_load(at(code) + layout->code_qualified_name),
+		       texts->name_copy, &texts->name) ||
+	    !is_one_of(&texts->name, place->functions))
 		return false;
-	if (!read_text(library, python_load(at(code) + layout->code_file), buffer, &text))
+	if (!read_text(library, python_load(at(code) + layout->code_file), texts->file_copy,
+		       &texts->file))
 		return false;
 	const char *found =
-		memmem(text.text, text.size, place->directory, strlen(place->directory));
-	return found && (found == text.text || found[-1] == '/');
+		memmem(file->text, file->size, place->directory, strlen(place->directory));
+	return found && (found == file->text || found[-1] == '/');
 }
 
-static __attribute__((noinline)) uint32_t line_of(const struct python_library *library,
-						  const struct object *code, int32_t instruction)
+static uint32_t line_of(const struct python_library *library, struct python_texts *texts,
+			const struct object *code, int32_t instruction)
 {
 	const struct python_layout *layout = &library->layout;
 	uint64_t lines = python_load(at(code) + layout->code_lines);
-	uint8_t table[LINES_BYTES];
 	uint64_t head[PYTHON_BYTES_DATA / sizeof(uint64_t)];
 
 	if (!lines || process_memory_read(lines, head, sizeof(head)) < sizeof(head) ||
 	    head[PYTHON_OBJECT_TYPE / sizeof(uint64_t)] != library->bytes_type)
 		return 0;
 	uint64_t size = head[PYTHON_OBJECT_SIZE / sizeof(uint64_t)];
-	if (size > sizeof(table) ||
-	    process_memory_read(lines + PYTHON_BYTES_DATA, table, size) < size)
+	if (size > sizeof(texts->lines) ||
+	    process_memory_read(lines + PYTHON_BYTES_DATA, texts->lines, size) < size)
 		return 0;
-	return python_line(layout->line_format, table, size,
+	return python_line(layout->line_format, texts->lines, size,
 			   python_load_int(at(code) + layout->code_first_line), instruction);
 }
 
 /* Returns 0 if the code is no longer there. */
-static __attribute__((noinline)) uint64_t word_of(const struct python_library *library,
-						  struct python_codes *codes,
-						  const struct object *code, int32_t instruction)
+static uint64_t word_of(const struct python_library *library, struct python_codes *codes,
+			struct python_texts *texts, const struct object *code, int32_t instruction)
 {
 	const struct python_layout *layout = &library->layout;
-	uint8_t file_buffer[TEXT_BYTES], name_buffer[TEXT_BYTES];
-	struct python_text file, name;
 
-	if (!read_text(library, python_load(at(code) + layout->code_file), file_buffer, &file) ||
-	    !read_text(library, python_load(at(code) + layout->code_qualified_name), name_buffer,
-		       &name))
+	if (!read_text(library, python_load(at(code) + layout->code_file), texts->file_copy,
+		       &texts->file) ||
+	    !read_text(library, python_load(at(code) + layout->code_qualified_name),
+		       texts->name_copy, &texts->name))
 		return 0;
-	uint32_t id = python_codes_add(codes, &file, &name);
-	return id ? stack_word_python(id, line_of(library, code, instruction))
+	uint32_t id = python_codes_add(codes, &texts->file, &texts->name);
+	return id ? stack_word_python(id, line_of(library, texts, code, instruction))
 		  : stack_word_mark(STACK_MARK_CODE_TABLE_FULL);
 }
 
@@ -163,7 +160,7 @@ static uint64_t find_word(const struct python_library *library, struct python_co
 
 	if (key && remembered->keys[place] == key)
 		return remembered->words[place];
-	word = word_of(library, codes, code, instruction);
+	word = word_of(library, codes, remembered->texts, code, instruction);
 	if (key && word) {
 		remembered->keys[place] = key;
 		remembered->words[place] = word;
@@ -187,8 +184,8 @@ static uint64_t innermost_frame(const struct python_layout *layout, uint64_t thr
 		       : frame;
 }
 
-static void read_innermost(const struct python_layout *layout, uint64_t thread,
-			   struct standing *standing)
+static NOINLINE void read_innermost(const struct python_layout *layout, uint64_t thread,
+				    struct standing *standing)
 {
 	struct object frame;
 
@@ -209,8 +206,8 @@ static uint64_t first_thread(const struct python_library *library)
 }
 
 /* Returns whether a thread runs this code in any of its frames, or has more than *room, from which they are taken. */
-static bool may_run(const struct python_layout *layout, uint64_t thread, uint64_t code,
-		    uint32_t *room)
+static NOINLINE bool may_run(const struct python_layout *layout, uint64_t thread, uint64_t code,
+			     uint32_t *room)
 {
 	uint64_t address = innermost_frame(layout, thread);
 	struct object frame;
@@ -228,8 +225,8 @@ static bool may_run(const struct python_layout *layout, uint64_t thread, uint64_
 }
 
 /* Finds the one thread, other than the calling one, that stands in the place. */
-static bool find(const struct python_library *library, const struct python_place *place,
-		 struct standing *found)
+static NOINLINE bool find(const struct python_library *library, struct python_texts *texts,
+			  const struct python_place *place, struct standing *found)
 {
 	const struct python_layout *layout = &library->layout;
 	const uint64_t own = (uint64_t)(uintptr_t)library->this_thread_state();
@@ -243,7 +240,7 @@ static bool find(const struct python_library *library, const struct python_place
 
 		read_innermost(layout, thread, &standing);
 		if (thread != own && read_code(library, standing.code, &code) &&
-		    is_in_place(library, &code, place)) {
+		    is_in_place(library, texts, &code, place)) {
 			if (found->thread)
 				return false;
 			*found = standing;
@@ -272,7 +269,8 @@ uint32_t python_standing_walk(const struct python_library *library, struct pytho
 	uint32_t nr = 0, seen = 0;
 
 	*cut = false;
-	if (!find(library, place, &standing))
+	if (!python_texts_own(&remembered->texts) ||
+	    !find(library, remembered->texts, place, &standing))
 		return 0;
 	for (uint64_t address = standing.frame; address && seen < FRAMES_MAX; seen++) {
 		read_object(address, &frame);

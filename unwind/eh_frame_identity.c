@@ -3,9 +3,12 @@
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "eh_frame_header.h"
 #include "process_memory.h"
+
+#include "proto/sparse_memory.h"
 
 #define WORD sizeof(uint64_t)
 
@@ -30,12 +33,12 @@ static uint64_t end_around(const struct dl_phdr_info *info, uint64_t address)
 	return 0;
 }
 
-static uint64_t hash_piece(uint64_t hash, uint64_t address, uint64_t size)
+static uint64_t hash_piece(uint64_t hash, uint64_t address, uint64_t size,
+			   uint64_t words[static EH_FRAME_IDENTITY_PIECE / WORD])
 {
-	uint64_t words[EH_FRAME_IDENTITY_PIECE / WORD];
-
-	memset(words, 0, sizeof(words));
-	process_memory_read(address, words, size < sizeof(words) ? size : sizeof(words));
+	memset(words, 0, EH_FRAME_IDENTITY_PIECE);
+	process_memory_read(address, words,
+			    size < EH_FRAME_IDENTITY_PIECE ? size : EH_FRAME_IDENTITY_PIECE);
 	for (size_t i = 0; i < EH_FRAME_IDENTITY_PIECE / WORD; i++)
 		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 32;
@@ -46,6 +49,7 @@ uint64_t eh_frame_identity(const struct dl_phdr_info *info)
 	const struct eh_frame_image image = eh_frame_image_loaded(info);
 	const ElfW(Phdr) *found = find_header(info);
 	struct eh_frame_header header;
+	uint64_t *words;
 
 	if (!found)
 		return 0;
@@ -65,7 +69,12 @@ uint64_t eh_frame_identity(const struct dl_phdr_info *info)
 		nr = EH_FRAME_IDENTITY_PIECES;
 		space = (size - space + nr - 2) / (nr - 1); /* the last one holds the end */
 	}
+	/* It is mapped, because the calling thread may have a tiny stack. */
+	words = sparse_memory_map(EH_FRAME_IDENTITY_PIECE, PROT_READ | PROT_WRITE);
+	if (!words)
+		return 0;
 	for (uint64_t at = 0; nr > 0; nr--, at += space)
-		hash = hash_piece(hash, start + at, size - at);
+		hash = hash_piece(hash, start + at, size - at, words);
+	munmap(words, EH_FRAME_IDENTITY_PIECE);
 	return hash;
 }

@@ -12,7 +12,7 @@ struct dl_phdr_info;
 /* Hashes what a table is built from: .eh_frame_hdr, whose entries are the functions' addresses, and .eh_frame behind or
  * before it. Of more than EH_FRAME_IDENTITY_PIECES pieces so many count, evenly spread, the first and the last among
  * them. It reads in a way that cannot fault. Equal at each address of a file. Returns 0 if the file has none, or may
- * change it at run time. */
+ * change it at run time, or without memory. */
 uint64_t eh_frame_identity(const struct dl_phdr_info *info);
 
 #endif

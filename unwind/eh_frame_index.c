@@ -151,7 +151,7 @@ static int index_by_table(struct eh_frame_index *index, const struct eh_frame_he
 /* Counts the entries up to the terminator, or to the end of the readable bytes. size_max: of the file alone. */
 static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t *nr)
 {
-	uint8_t window[4096];
+	uint8_t window[1024]; /* small, because the calling thread may have a tiny stack */
 	uint64_t at = 0, low = 0, held = 0;
 
 	for (*nr = 0; at < size_max && *nr < ENTRIES_MAX; (*nr)++) {

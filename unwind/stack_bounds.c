@@ -63,7 +63,7 @@ static bool maps_line_take(struct maps_line *line, char c)
 int stack_bounds_mapping(int fd, uintptr_t address, uintptr_t *low, uintptr_t *high)
 {
 	struct maps_line line = {0};
-	char text[2048];
+	char text[1024]; /* small, because the calling thread may have a tiny stack */
 	ssize_t size;
 
 	*low = *high = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "output_files.h"
+#include "recording_room.h"
 
 #include "base/log.h"
 
@@ -14,6 +15,12 @@ int recording_start(const struct recording_options *options, const char *socket_
 	int result;
 
 	*recording = (struct recording){.options = *options, .output.mark = -1};
+	result = recording_room_check(&error);
+	if (result < 0) {
+		log_error("%s", error ? error : strerror(-result));
+		free(error);
+		return result;
+	}
 	result = output_dir_open(&recording->output, options->output_path);
 	if (result == 0)
 		result = output_dir_file(&recording->output, OUTPUT_STORE, store_path);

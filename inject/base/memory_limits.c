@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "proto/sparse_memory.h"
 
 #define TEXT_MAX  1024u /* a line or a path; a longer one is no cgroup's */
 #define RANKS_MAX 1024u
@@ -27,11 +30,15 @@ struct lines {
 	int fd;
 	size_t at, size;
 	char text[4096];
+	char line[TEXT_MAX]; /* the last one that was read */
 };
 
-struct cgroups { /* of the process; "": none */
+/* What the reading needs. It is mapped, because the thread that starts CUDA may have a tiny stack. */
+struct reading {
 	const char *root;
-	char version_1[TEXT_MAX], version_2[TEXT_MAX];
+	char version_1[TEXT_MAX], version_2[TEXT_MAX]; /* the process's cgroups; "": none */
+	char folder[TEXT_MAX], path[TEXT_MAX];
+	struct lines lines, limit;
 };
 
 static bool append(char *text, const char *more)
@@ -44,17 +51,20 @@ static bool append(char *text, const char *more)
 	return true;
 }
 
-static int open_below(const char *root, const char *path)
+/* Opens the file folder/name. Returns false if it cannot be opened. */
+static bool open_lines(struct reading *reading, const char *folder, const char *name,
+		       struct lines *lines)
 {
-	char whole[TEXT_MAX] = "";
-
-	if (!append(whole, root) || !append(whole, path))
-		return -1;
-	return open(whole, O_RDONLY | O_CLOEXEC);
+	lines->at = lines->size = 0;
+	lines->fd = -1;
+	*reading->path = '\0';
+	if (append(reading->path, folder) && append(reading->path, name))
+		lines->fd = open(reading->path, O_RDONLY | O_CLOEXEC);
+	return lines->fd >= 0;
 }
 
 /* Reads the next line without its end, cut if it is too long. Returns false if there is none. */
-static bool next_line(struct lines *lines, char line[static TEXT_MAX])
+static bool next_line(struct lines *lines)
 {
 	size_t size = 0;
 	bool any = false;
@@ -76,9 +86,9 @@ static bool next_line(struct lines *lines, char line[static TEXT_MAX])
 		if (c == '\n')
 			break;
 		if (size < TEXT_MAX - 1)
-			line[size++] = c;
+			lines->line[size++] = c;
 	}
-	line[size] = '\0';
+	lines->line[size] = '\0';
 	return any;
 }
 
@@ -104,43 +114,39 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* "4:memory:/a/b" of version 1, "0::/a/b" of version 2. */
-static void find_cgroups(struct cgroups *cgroups)
+static void find_cgroups(struct reading *reading)
 {
-	struct lines lines = {.fd = open_below(cgroups->root, "/proc/self/cgroup")};
-	char line[TEXT_MAX];
+	struct lines *lines = &reading->lines;
 
-	if (lines.fd < 0)
+	if (!open_lines(reading, reading->root, "/proc/self/cgroup", lines))
 		return;
-	while (next_line(&lines, line)) {
-		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+	while (next_line(lines)) {
+		char *list = strchr(lines->line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
 
 		if (!path)
 			continue;
 		*path++ = '\0';
 		if (list[1] == '\0')
-			strcpy(cgroups->version_2, path);
+			strcpy(reading->version_2, path);
 		else if (has_word(list + 1, "memory"))
-			strcpy(cgroups->version_1, path);
+			strcpy(reading->version_1, path);
 	}
-	close(lines.fd);
+	close(lines->fd);
 }
 
-static void take_limit(const char *folder, const char *file, uint64_t *least)
+static void take_limit(struct reading *reading, const char *file, uint64_t *least)
 {
-	char path[TEXT_MAX] = "", line[TEXT_MAX];
-	struct lines lines = {.fd = -1};
+	struct lines *lines = &reading->limit;
 
-	if (append(path, folder) && append(path, file))
-		lines.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (lines.fd < 0)
+	if (!open_lines(reading, reading->folder, file, lines))
 		return;
-	if (next_line(&lines, line) && *line >= '0' && *line <= '9') {
-		uint64_t limit = decimal(line);
+	if (next_line(lines) && *lines->line >= '0' && *lines->line <= '9') {
+		uint64_t limit = decimal(lines->line);
 
 		if (limit < UNLIMITED / 10 && limit < *least)
 			*least = limit;
 	}
-	close(lines.fd);
+	close(lines->fd);
 }
 
 /* Returns the part of a cgroup's path that lies below the mounted one; "": the path lies outside of it. */
@@ -155,18 +161,19 @@ static const char *below(const char *path, const char *mounted)
 }
 
 /* Visits the process's cgroup and all above it, up to the mounted one. */
-static void walk(const char *root, const char *point, const char *rest, const char *file,
+static void walk(struct reading *reading, const char *point, const char *rest, const char *file,
 		 uint64_t *least)
 {
-	char folder[TEXT_MAX] = "";
+	char *folder = reading->folder;
 
-	if (!append(folder, root) || !append(folder, point))
+	*folder = '\0';
+	if (!append(folder, reading->root) || !append(folder, point))
 		return;
 	size_t top = strlen(folder);
 	if (!append(folder, rest))
 		return;
 	for (;;) {
-		take_limit(folder, file, least);
+		take_limit(reading, file, least);
 		if (strlen(folder) <= top)
 			return;
 		*strrchr(folder, '/') = '\0';
@@ -185,9 +192,9 @@ static char *cut(char *text)
 }
 
 /* "36 35 98:0 /mounted /point rw,noatime shared:1 - cgroup2 cgroup rw,memory" */
-static void read_mount(char *line, const struct cgroups *cgroups, uint64_t *least)
+static void read_mount(struct reading *reading, uint64_t *least)
 {
-	char *type = strstr(line, " - "), *mounted = line, *point, *options;
+	char *mounted = reading->lines.line, *type = strstr(mounted, " - "), *point, *options;
 
 	for (int i = 0; i < 3; i++)
 		mounted = cut(mounted);
@@ -196,43 +203,39 @@ static void read_mount(char *line, const struct cgroups *cgroups, uint64_t *leas
 		return;
 	type += strlen(" - ");
 	options = cut(cut(type));
-	if (strcmp(type, "cgroup2") == 0 && *cgroups->version_2)
-		walk(cgroups->root, point, below(cgroups->version_2, mounted), "/memory.max",
-		     least);
-	else if (strcmp(type, "cgroup") == 0 && *cgroups->version_1 && options &&
+	if (strcmp(type, "cgroup2") == 0 && *reading->version_2)
+		walk(reading, point, below(reading->version_2, mounted), "/memory.max", least);
+	else if (strcmp(type, "cgroup") == 0 && *reading->version_1 && options &&
 		 has_word(options, "memory"))
-		walk(cgroups->root, point, below(cgroups->version_1, mounted),
-		     "/memory.limit_in_bytes", least);
+		walk(reading, point, below(reading->version_1, mounted), "/memory.limit_in_bytes",
+		     least);
 }
 
-static uint64_t cgroup_limit(const char *root)
+static uint64_t cgroup_limit(struct reading *reading)
 {
-	struct cgroups cgroups = {.root = root};
-	struct lines lines = {.fd = open_below(root, "/proc/self/mountinfo")};
+	struct lines *lines = &reading->lines;
 	uint64_t least = MEMORY_LIMIT_NONE;
-	char line[TEXT_MAX];
 
-	if (lines.fd < 0)
+	find_cgroups(reading);
+	if (!open_lines(reading, reading->root, "/proc/self/mountinfo", lines))
 		return least;
-	find_cgroups(&cgroups);
-	while (next_line(&lines, line))
-		read_mount(line, &cgroups, &least);
-	close(lines.fd);
+	while (next_line(lines))
+		read_mount(reading, &least);
+	close(lines->fd);
 	return least;
 }
 
 /* Reads the first line, "MemTotal:       24683644 kB". It makes no system call that a filter may not know. */
-static uint64_t machine_memory(const char *root)
+static uint64_t machine_memory(struct reading *reading)
 {
-	struct lines lines = {.fd = open_below(root, "/proc/meminfo")};
+	struct lines *lines = &reading->lines;
 	uint64_t kib = 0;
-	char line[TEXT_MAX];
 
-	if (lines.fd < 0)
+	if (!open_lines(reading, reading->root, "/proc/meminfo", lines))
 		return MEMORY_LIMIT_NONE;
-	if (next_line(&lines, line) && strncmp(line, "MemTotal:", 9) == 0)
-		kib = decimal(line + 9 + strspn(line + 9, " "));
-	close(lines.fd);
+	if (next_line(lines) && strncmp(lines->line, "MemTotal:", 9) == 0)
+		kib = decimal(lines->line + 9 + strspn(lines->line + 9, " "));
+	close(lines->fd);
 	return kib ? kib << 10 : MEMORY_LIMIT_NONE;
 }
 
@@ -246,17 +249,16 @@ static uint64_t resource_limit(int resource)
 }
 
 /* Reads the first number of statm, which is in pages. */
-static uint64_t mapped(const char *root)
+static uint64_t mapped(struct reading *reading)
 {
-	struct lines lines = {.fd = open_below(root, "/proc/self/statm")};
-	char line[TEXT_MAX];
+	struct lines *lines = &reading->lines;
 	uint64_t pages = 0;
 
-	if (lines.fd < 0)
+	if (!open_lines(reading, reading->root, "/proc/self/statm", lines))
 		return 0;
-	if (next_line(&lines, line))
-		pages = decimal(line);
-	close(lines.fd);
+	if (next_line(lines))
+		pages = decimal(lines->line);
+	close(lines->fd);
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -275,17 +277,25 @@ static uint32_t ranks(void)
 void memory_limits_read(const char *root, struct memory_limits *limits)
 {
 	int saved_errno = errno;
+	struct reading *reading = sparse_memory_map(sizeof(*reading), PROT_READ | PROT_WRITE);
 
 	*limits = (struct memory_limits){
-		.cgroup = cgroup_limit(root),
-		.machine = machine_memory(root),
+		.cgroup = MEMORY_LIMIT_NONE,
+		.machine = MEMORY_LIMIT_NONE,
 		.address_space = resource_limit(RLIMIT_AS),
-		.address_space_used = mapped(root),
+		.data = resource_limit(RLIMIT_DATA),
 		.file = resource_limit(RLIMIT_FSIZE),
 		.thread_stack = resource_limit(RLIMIT_STACK),
 		.ranks = ranks(),
 	};
 	if (limits->thread_stack == MEMORY_LIMIT_NONE)
 		limits->thread_stack = STACK;
+	if (reading) {
+		reading->root = root;
+		limits->cgroup = cgroup_limit(reading);
+		limits->machine = machine_memory(reading);
+		limits->address_space_used = mapped(reading);
+		munmap(reading, sizeof(*reading));
+	}
 	errno = saved_errno;
 }

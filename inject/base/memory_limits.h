@@ -16,6 +16,7 @@ struct memory_limits { /* bytes, or MEMORY_LIMIT_NONE */
 	uint64_t thread_stack; /* of a new thread: RLIMIT_STACK, or 8 MiB where that is no limit */
 	/* processes of the job on this node, according to its launcher; 1: the launcher does not say */
 	uint32_t ranks;
+	uint64_t data; /* RLIMIT_DATA */
 };
 
 /* Reads all limits. root is ""; for tests it is a folder that holds a proc/self and the mount points of an invented

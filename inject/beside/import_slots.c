@@ -245,7 +245,7 @@ static int protection_of(uintptr_t address)
 	int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	struct maps_line line = {0};
 	int protection = -ENOENT;
-	char text[4096];
+	char text[1024]; /* small, because the caller's thread may have a tiny stack */
 	ssize_t size;
 
 	if (file < 0)

@@ -182,7 +182,12 @@ void guest_sizes_lack(const struct memory_limits *limits, char text[static GUEST
 	struct guest_sizes least;
 
 	size_all(&least, HALVINGS_MAX);
-	if (limits->address_space == MEMORY_LIMIT_NONE)
+	if (limits->data < limits->address_space)
+		snprintf(text, GUEST_SIZES_TEXT_MAX,
+			 "the limit of data is %llu KiB (ulimit -d), and the program has a part of "
+			 "it: raise it",
+			 (unsigned long long)(limits->data >> 10));
+	else if (limits->address_space == MEMORY_LIMIT_NONE)
 		snprintf(text, GUEST_SIZES_TEXT_MAX, "the kernel gives none");
 	else
 		snprintf(

@@ -22,7 +22,8 @@
  *   - CUPTI's own memory,
  *   - 6 MiB for each thread while it builds graphs,
  *   - 110 KiB for each thread that launches while as many threads as there are lanes have launched and live,
- *   - 110 KiB for each thread with `--api`.
+ *   - 110 KiB for each thread with `--api`,
+ *   - 36 KiB for each thread that launches under frames of Python (python_texts.h).
  * Pure. */
 #ifndef GUEST_SIZES_H
 #define GUEST_SIZES_H

@@ -15,6 +15,7 @@
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
 #include "proto/sparse_memory.h"
+#include "python/python_texts.h"
 
 #define CLAIM_INTERVAL_NS 100000000u
 
@@ -85,6 +86,7 @@ static void clean(struct launch_thread *thread)
 	memset(thread, 0, offsetof(struct launch_thread, generation));
 	if (thread->generation != generation) {
 		known_stacks_fini(&thread->scratch.known);
+		python_texts_unmap(&thread->scratch.standing.texts);
 		memset(&thread->scratch, 0, sizeof(thread->scratch));
 	}
 	thread->generation = generation;
@@ -101,6 +103,7 @@ static void release(struct launch_thread *thread)
 		push_free(thread);
 	} else {
 		known_stacks_fini(&thread->scratch.known);
+		python_texts_unmap(&thread->scratch.standing.texts);
 		munmap(thread, sizeof(*thread));
 	}
 }

@@ -189,7 +189,7 @@ static __attribute__((noinline, cold)) uint32_t add(const struct stack_capture *
 		}
 		if (scratch->python_at[i] == 0)
 			continue;
-		scratch->words[i] = python_frames_word(capture->python,
+		scratch->words[i] = python_frames_word(capture->python, &scratch->standing.texts,
 						       &scratch->python[scratch->python_at[i] - 1]);
 		nameless |= scratch->words[i] == full;
 	}

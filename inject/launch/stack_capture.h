@@ -1,6 +1,6 @@
 /* Captures one launch's stack: walks the native and Python frames of the calling thread, merges and interns them. It
- * is on the launch path: no lock and no allocation, but for what autograd_origin_look(), kernel_contexts_word() and
- * known_stacks_wants() name. */
+ * is on the launch path: no lock and no allocation, but for what autograd_origin_look(), kernel_contexts_word(),
+ * known_stacks_wants() and python_texts_own() name. */
 #ifndef STACK_CAPTURE_H
 #define STACK_CAPTURE_H
 

@@ -23,6 +23,8 @@ struct metric_sums {
 	uint32_t nr_names, nr_defined, nr_rows;
 	uint32_t slots[SLOTS]; /* number + 1 */
 	struct row rows[METRIC_SUMS_MAX];
+	struct definition_metric_sum
+		defined[DEFINITION_METRICS_MAX]; /* of the row that is defined now */
 };
 
 struct metric_sums *metric_sums_create(const char (*names)[METRIC_OPTIONS_NAME], uint32_t nr_names)
@@ -111,9 +113,10 @@ static void define_names(struct metric_sums *sums, struct definition_writer *wri
 }
 
 /* A metric counts where each measurement has a value of it. */
-static bool define(const struct row *row, uint32_t nr_names, struct definition_writer *writer)
+static bool define(struct metric_sums *sums, const struct row *row,
+		   struct definition_writer *writer)
 {
-	struct definition_metric_sum all[DEFINITION_METRICS_MAX];
+	struct definition_metric_sum *all = sums->defined;
 	struct definition_kernel_metrics head = {
 		.device_id = row->subject.device_id,
 		.stack_id = row->subject.stack_id,
@@ -124,7 +127,7 @@ static bool define(const struct row *row, uint32_t nr_names, struct definition_w
 		.total_ns = row->total_ns,
 	};
 
-	for (uint32_t k = 0; k < nr_names; k++)
+	for (uint32_t k = 0; k < sums->nr_names; k++)
 		if (row->of[k].count == row->count)
 			all[head.nr_sums++] = (struct definition_metric_sum){
 				.index = k,
@@ -146,8 +149,7 @@ uint32_t metric_sums_define(struct metric_sums *sums, struct definition_writer *
 
 		if (!row->changed)
 			continue;
-		row->changed =
-			sums->nr_defined < sums->nr_names || !define(row, sums->nr_names, writer);
+		row->changed = sums->nr_defined < sums->nr_names || !define(sums, row, writer);
 		left += row->changed;
 	}
 	return left;

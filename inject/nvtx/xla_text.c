@@ -1,5 +1,6 @@
 #include "xla_text.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -167,21 +168,35 @@ static bool add_place(struct place_list *places, const struct line *line)
 	return place_list_add(places, place.bytes, place.size);
 }
 
-/* The frames from the outermost to the one that was read last. */
+/* The frames from the outermost to the one that was read last. A line is read again where it is used, because the
+ * calling thread may have a tiny stack. */
 struct stack {
-	struct line lines[DEPTH_MAX];
+	struct part lines[DEPTH_MAX];
+	uint64_t installed; /* a bit for each line */
 	uint32_t depth;
 };
 
+static_assert(DEPTH_MAX <= 64, "a bit for each line");
+
+static void set_line(struct stack *stack, struct part text, const struct line *line)
+{
+	const uint64_t bit = UINT64_C(1) << (line->depth - 1);
+
+	stack->lines[line->depth - 1] = text;
+	stack->installed = line->installed ? stack->installed | bit : stack->installed & ~bit;
+	stack->depth = line->depth;
+}
+
 static bool add_innermost(struct place_list *places, const struct stack *stack)
 {
+	struct line line;
 	uint32_t i = stack->depth;
 
-	while (i > 0 && stack->lines[i - 1].installed)
+	while (i > 0 && stack->installed & UINT64_C(1) << (i - 1))
 		i--;
 	if (i == 0)
 		i = stack->depth;
-	return i == 0 || add_place(places, &stack->lines[i - 1]);
+	return i == 0 || !read_line(stack->lines[i - 1], &line) || add_place(places, &line);
 }
 
 bool xla_text_places(struct nvtx_text *text, const char *string)
@@ -202,8 +217,7 @@ bool xla_text_places(struct nvtx_text *text, const char *string)
 			continue;
 		if (line.depth <= stack.depth)
 			room = add_innermost(&places, &stack);
-		stack.lines[line.depth - 1] = line;
-		stack.depth = line.depth;
+		set_line(&stack, part, &line);
 	}
 	if (room)
 		add_innermost(&places, &stack);

@@ -34,6 +34,9 @@
 #define SPARE_FDS     16u
 #define SPARE_FDS_ANY (FDS_MAX + GUEST_LISTENER_PEERS_MAX)
 
+#define NO_FD   (-1)
+#define LOST_FD (-2)
+
 struct peer {
 	struct guest_listener *listener;
 	struct event_source source; /* fd -1: the place is free */
@@ -54,6 +57,7 @@ struct guest_listener {
 	guest_listener_absence absence;
 	guest_listener_settled settled;
 	guest_listener_tables tables;
+	bool ends;   /* nobody is left in the queue, even if there is no descriptor for rings */
 	bool paused; /* out of descriptors, or of room to close them; a later step watches again */
 	struct descriptor_closer *closer; /* owns */
 	guest_listener_arrival arrival;
@@ -126,7 +130,7 @@ static int take_fd(const struct peer *peer, struct msghdr *message)
 		return kept;
 	if (count > 0)
 		close_fd(peer, kept);
-	return -1;
+	return NO_FD;
 }
 
 union request {
@@ -136,7 +140,8 @@ union request {
 	struct guest_absence absence;
 };
 
-/* Returns the size of the message; -EAGAIN: none yet. The caller owns *fd, unless it is -1. */
+/* Returns the size of the message; -EAGAIN: none yet. The caller owns *fd. It is NO_FD if no descriptor of memory came,
+ * and LOST_FD if this process had no room for it. */
 static ssize_t receive_request(struct peer *peer, union request *request, int *fd)
 {
 	/* There is room for the most that can come, because the kernel closes further descriptors within this call. */
@@ -152,18 +157,40 @@ static ssize_t receive_request(struct peer *peer, union request *request, int *f
 		.msg_controllen = sizeof(control.bytes),
 	};
 
-	*fd = -1;
+	*fd = NO_FD;
 	memset(request, 0, sizeof(*request));
 	ssize_t size = recvmsg(peer->source.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (size < 0)
 		return -errno;
 	*fd = take_fd(peer, &message);
+	if (*fd == NO_FD && message.msg_flags & MSG_CTRUNC)
+		*fd = LOST_FD;
 	return size;
 }
 
 static bool is_allowed(const struct guest_listener *listener, uid_t uid)
 {
 	return uid == geteuid() || uid == 0 || uid == listener->allowed_uid || listener->any_user;
+}
+
+static uint32_t max_fds(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT32_MAX
+		       ? INT32_MAX
+		       : (uint32_t)limit.rlim_cur;
+}
+
+/* Returns whether the next descriptor is near the limit. */
+static bool is_near_limit(const struct guest_listener *listener)
+{
+	int fd = fcntl(listener->source.fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return true;
+	close(fd);
+	return (uint32_t)fd + (listener->any_user ? SPARE_FDS_ANY : SPARE_FDS) >= max_fds();
 }
 
 static enum handshake_status decide(struct peer *peer, const struct guest_hello *hello,
@@ -177,7 +204,11 @@ static enum handshake_status decide(struct peer *peer, const struct guest_hello 
 	if (size < (ssize_t)sizeof(*hello) || hello->magic != HANDSHAKE_MAGIC ||
 	    hello->version != HANDSHAKE_VERSION)
 		return HANDSHAKE_REFUSED_VERSION;
-	if (fd < 0 || record_ring_map(fd, &arrival.ring))
+	int error = fd == NO_FD ? -EBADF
+		    : fd == LOST_FD || (listener->ends && is_near_limit(listener))
+			    ? -EMFILE
+			    : record_ring_map(fd, &arrival.ring);
+	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM)
 		return HANDSHAKE_REFUSED_RING;
 	return listener->arrival(listener->context, &arrival, window);
 }
@@ -348,20 +379,6 @@ static void pause_listening(struct guest_listener *listener)
 	listener->paused = true;
 }
 
-static uint32_t max_fds(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT32_MAX
-		       ? INT32_MAX
-		       : (uint32_t)limit.rlim_cur;
-}
-
-static bool is_near_limit(const struct guest_listener *listener, int fd)
-{
-	return (uint32_t)fd + (listener->any_user ? SPARE_FDS_ANY : SPARE_FDS) >= max_fds();
-}
-
 static struct descriptor_closer *make_closer(void)
 {
 	uint32_t max = max_fds() / 2;
@@ -371,22 +388,19 @@ static struct descriptor_closer *make_closer(void)
 	return descriptor_closer_create(max < CLOSER_MAX ? max : CLOSER_MAX);
 }
 
+/* Without a descriptor to spare the guest stays in the queue, with its offer. A later step takes it in, even if its
+ * process has ended by then. */
 static bool accept_one(struct guest_listener *listener)
 {
 	int fd = -1;
 
-	if (can_close(listener))
+	if (can_close(listener) && (listener->ends || !is_near_limit(listener)))
 		fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	else
 		errno = EMFILE;
-	if (fd >= 0 && !is_near_limit(listener, fd)) {
+	if (fd >= 0) {
 		take_in(listener, fd);
 		return true;
-	}
-	if (fd >= 0) {
-		descriptor_closer_add(listener->closer, fd, geteuid());
-		listener->refused++;
-		errno = EMFILE;
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		pause_listening(listener);
@@ -401,14 +415,20 @@ static void listener_ready(void *context)
 		;
 }
 
-void guest_listener_take_all(struct guest_listener *listener)
+static void read_peers(struct guest_listener *listener)
 {
-	/* The queue bounds the loop: peers that keep arriving must not hold up the end. */
-	for (int i = 0; i < SOMAXCONN && accept_one(listener); i++)
-		;
 	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++)
 		if (listener->peers[i].source.fd >= 0)
 			peer_ready(&listener->peers[i]);
+}
+
+void guest_listener_take_all(struct guest_listener *listener)
+{
+	listener->ends = true;
+	read_peers(listener);
+	/* The queue bounds the loop: peers that keep arriving must not hold up the end. */
+	for (int i = 0; i < SOMAXCONN && accept_one(listener); i++)
+		read_peers(listener);
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */
@@ -525,7 +545,7 @@ void guest_listener_keep_rings(struct guest_listener *listener)
 
 static void watch_again(struct guest_listener *listener)
 {
-	if (listener->paused && can_close(listener) &&
+	if (listener->paused && can_close(listener) && !is_near_limit(listener) &&
 	    event_loop_add(listener->loop, &listener->source) == 0)
 		listener->paused = false;
 	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {

@@ -23,12 +23,13 @@ struct event_loop;
 struct guest_listener;
 struct record_ring;
 
-/* A guest whose ring could be mapped. The kernel vouches for pid and uid. pid 0: not visible from here. */
+/* A guest with a ring. The kernel vouches for pid and uid. pid 0: not visible from here. */
 struct guest_arrival {
 	pid_t pid;
 	uid_t uid;
 	const struct guest_hello *hello; /* borrowed for the call */
-	struct record_ring *ring;        /* the callback takes it */
+	/* the callback takes it; NULL: there is no descriptor or no memory for it at present */
+	struct record_ring *ring;
 };
 
 /* Decides whether the guest is accepted. *window becomes the number of its first capture window. */

@@ -28,6 +28,7 @@ const char *report_absence_line(const struct report_absence_facts *facts, char *
 			 "no process started CUDA (cuInit) under this profiler. It may be a build "
 			 "for the CPU alone, have more rights than its caller or a cleared "
 			 "environment, or run where a filter of system calls (seccomp) refuses "
-			 "connect(). `flamegrid doctor` says what works here");
+			 "connect(). Or its limits (ulimit -n, -d, -v, -l with mlockall) leave no "
+			 "room for our library. `flamegrid doctor` says what works here");
 	return line;
 }

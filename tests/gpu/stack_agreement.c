@@ -38,6 +38,7 @@ enum { MODES = sizeof(modes) / sizeof(*modes), MODE_NATIVE = 1 };
 static struct cupti_library cupti;
 static struct record_ring *guest, *agent;
 static struct python_frames *python;
+static struct python_texts *texts;
 static struct stack_capture walks[MODES], recognises[MODES];
 static struct module_watch *watch;
 static FILE *out;
@@ -121,9 +122,10 @@ static void compare_frame(void *user, const char *file, const char *name, int li
 		return;
 	while (expected->next < expected->nr && expected->frames[expected->next].incomplete)
 		expected->next++;
-	uint64_t word = expected->next < expected->nr
-				? python_frames_word(python, &expected->frames[expected->next++])
-				: 0;
+	uint64_t word =
+		expected->next < expected->nr
+			? python_frames_word(python, &texts, &expected->frames[expected->next++])
+			: 0;
 	const uint32_t code_id = (uint32_t)(word >> STACK_WORD_LINE_BITS);
 	if (word && stack_word_is_python(word) &&
 	    record_ring_read_code(agent, code_id, &code) == 0 &&

@@ -11,6 +11,7 @@
 
 #include "fake_objects.h"
 #include "proto/stack_word.h"
+#include "python/python_texts.h"
 #include "tests/inject/test_ring.h"
 
 #define THREADS     4
@@ -22,6 +23,7 @@ struct fixture {
 	struct test_ring ring;
 	struct python_library library;
 	struct python_codes *codes;
+	struct python_texts *texts;
 	struct fake_code code;
 };
 
@@ -66,16 +68,23 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
+	python_texts_unmap(&fixture->texts);
 	free(fixture->codes);
 	test_ring_fini(&fixture->ring);
 	free(fixture);
 	return 0;
 }
 
+static uint64_t word_with(struct fixture *fixture, struct python_texts **texts,
+			  const struct fake_code *code, int32_t instruction)
+{
+	return python_codes_word(fixture->codes, &fixture->library, texts,
+				 fake_object_address(&code->code), instruction);
+}
+
 static uint64_t word_of(struct fixture *fixture, const struct fake_code *code, int32_t instruction)
 {
-	return python_codes_word(fixture->codes, &fixture->library,
-				 fake_object_address(&code->code), instruction);
+	return word_with(fixture, &fixture->texts, code, instruction);
 }
 
 static uint64_t identity(struct fixture *fixture)
@@ -276,6 +285,7 @@ struct racer {
 	struct fixture *fixture;
 	pthread_barrier_t *barrier;
 	struct fake_code code; /* its own, as its frames would keep it */
+	struct python_texts *texts;
 	uint32_t offset;
 	uint32_t ids[RACED_CODES];
 	uint32_t changed; /* ids that were not the same each time */
@@ -294,12 +304,13 @@ static void *race(void *user)
 		fake_code_fill(&racer->code, &racer->fixture->library, "race.py", name, 1 + i);
 		fake_object_put32(&racer->code.code, racer->fixture->library.layout.code_version,
 				  1 + i);
-		uint64_t word = word_of(racer->fixture, &racer->code, 0);
+		uint64_t word = word_with(racer->fixture, &racer->texts, &racer->code, 0);
 		uint32_t id = stack_word_line(word) == 1 + i ? stack_word_code_id(word) : 0;
 		if (n >= RACED_CODES && racer->ids[i] != id)
 			racer->changed++;
 		racer->ids[i] = id;
 	}
+	python_texts_unmap(&racer->texts);
 	return NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "fake_objects.h"
 #include "fake_python.h"
 #include "proto/stack_word.h"
+#include "python/python_texts.h"
 #include "tests/inject/test_ring.h"
 
 #define FRAMES_MAX   64u
@@ -227,7 +228,9 @@ static void frames_come_leaf_first_and_shims_end_segments(void **state)
 	assert_true(fixture->walked[2].segment_end);
 	assert_int_equal(fixture->walked[1].key, fixture->walked[2].key);
 	assert_int_not_equal(fixture->walked[0].key, fixture->walked[1].key);
-	uint64_t word = python_frames_word(fixture->python, &fixture->walked[0]);
+	struct python_texts *texts = NULL;
+	uint64_t word = python_frames_word(fixture->python, &texts, &fixture->walked[0]);
+	python_texts_unmap(&texts);
 	assert_true(stack_word_is_python(word));
 	assert_int_equal(stack_word_line(word), 23);
 }

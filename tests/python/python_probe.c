@@ -35,6 +35,7 @@ void probe_captures(uint64_t *captures, uint64_t *recognised, uint64_t *differ);
 
 static struct record_ring *guest, *agent;
 static struct python_frames *python;
+static __thread struct python_texts *texts;
 
 /* Whole stacks, each walked and then, if it can be, recognised. One thread at a time; others that come meanwhile do
  * without. */
@@ -163,7 +164,7 @@ PROBE int probe_walk(uint64_t *words, uint64_t *keys, uint8_t *flags, int max, i
 					 (uint32_t)(max < FRAMES_MAX ? max : FRAMES_MAX), &cut);
 
 	for (int i = 0; i < nr; i++) {
-		words[i] = python_frames_word(python, &frames[i]);
+		words[i] = python_frames_word(python, &texts, &frames[i]);
 		keys[i] = frames[i].key;
 		flags[i] = (uint8_t)((frames[i].segment_end ? FLAG_END : 0) |
 				     (frames[i].incomplete ? FLAG_INCOMPLETE : 0));
@@ -188,7 +189,7 @@ PROBE void probe_walk_forever(int fd)
 		if (!begun && write(fd, "w", 1) != 1)
 			return;
 		for (uint32_t i = 0; i < nr; i++)
-			python_frames_word(python, &frames[i]);
+			python_frames_word(python, &texts, &frames[i]);
 	}
 }
 
@@ -221,7 +222,7 @@ PROBE double probe_time(int rounds, int what)
 						 FRAMES_MAX, &cut);
 
 		for (uint32_t i = 0; what && i < nr; i++)
-			sum += python_frames_word(python, &frames[i]);
+			sum += python_frames_word(python, &texts, &frames[i]);
 		__asm__ volatile("" : : "r"(sum), "r"(frames) : "memory");
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);

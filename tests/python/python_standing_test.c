@@ -9,6 +9,7 @@
 #include "fake_objects.h"
 #include "proto/stack_word.h"
 #include "python/python_code.h"
+#include "python/python_texts.h"
 #include "tests/inject/test_ring.h"
 
 #define WORDS 16u
@@ -55,6 +56,7 @@ static void put_interpreter(unsigned minor)
 	const struct python_layout *layout = &library.layout;
 
 	library.layout = *python_layout_of(minor);
+	python_texts_unmap(&remembered.texts);
 	memset(&remembered, 0, sizeof(remembered));
 	memset(&runtime, 0, sizeof(runtime));
 	memset(&interpreter, 0, sizeof(interpreter));
@@ -91,6 +93,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	python_texts_unmap(&remembered.texts);
 	free(codes);
 	test_ring_fini(&ring);
 	return 0;

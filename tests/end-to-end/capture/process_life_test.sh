@@ -112,7 +112,7 @@ is_exact() {
 		waits-for-any | threads-leave-records | 512-threads | cancelled-threads | \
 		library-comes-and-goes | alarms | profiler-signals | other-stack | launches-on-other-stack | \
 		jumps-out-of-abort | keeps-errno | keeps-its-mode | gone-directory | own-pids | no-dump | small-stack | \
-		endless-stack | no-locked-memory) echo exact ;;
+		thread-of-least-stack | endless-stack | no-locked-memory | tiny-stack) echo exact ;;
 	*) echo - ;;
 	esac
 }

@@ -157,7 +157,7 @@ static void memory_of_the_machine_is_the_total(void **state)
 static void limits_of_the_process_are_read(void **state)
 {
 	struct memory_limits limits;
-	struct rlimit old, old_stack, limit;
+	struct rlimit old, old_stack, old_data, limit;
 
 	(void)state;
 	getrlimit(RLIMIT_FSIZE, &old);
@@ -168,6 +168,10 @@ static void limits_of_the_process_are_read(void **state)
 	limit = old_stack;
 	limit.rlim_cur = 3 * MIB;
 	assert_int_equal(setrlimit(RLIMIT_STACK, &limit), 0);
+	getrlimit(RLIMIT_DATA, &old_data);
+	limit = old_data;
+	limit.rlim_cur = 9000 * MIB;
+	assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
 	unsetenv("LOCAL_WORLD_SIZE");
 	setenv("SLURM_STEP_TASKS_PER_NODE", "8(x2),4", 1);
 	errno = 77;
@@ -175,6 +179,8 @@ static void limits_of_the_process_are_read(void **state)
 	assert_int_equal(errno, 77);
 	setrlimit(RLIMIT_FSIZE, &old);
 	setrlimit(RLIMIT_STACK, &old_stack);
+	setrlimit(RLIMIT_DATA, &old_data);
+	assert_int_equal(limits.data, 9000 * MIB);
 	assert_int_equal(limits.file, 50 * MIB);
 	assert_int_equal(limits.thread_stack, 3 * MIB);
 	assert_int_equal(limits.ranks, 8);

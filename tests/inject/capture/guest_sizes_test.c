@@ -19,6 +19,7 @@ static const struct memory_limits unlimited = {
 	.machine = MEMORY_LIMIT_NONE,
 	.address_space = MEMORY_LIMIT_NONE,
 	.file = MEMORY_LIMIT_NONE,
+	.data = MEMORY_LIMIT_NONE,
 	.thread_stack = 8 * MIB,
 	.ranks = 1,
 };
@@ -77,29 +78,33 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 		bool is_tight;
 		const char *text;
 	} cases[] = {
-		{{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1},
+		{{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1,
+		  MEMORY_LIMIT_NONE},
 		 GUEST_SIZES_CGROUP,
 		 FLOOR,
 		 true,
 		 "at most 68 MiB, because the cgroup's memory limit is 200 MiB"},
-		{{MEMORY_LIMIT_NONE, 4 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1},
+		{{MEMORY_LIMIT_NONE, 4 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1,
+		  MEMORY_LIMIT_NONE},
 		 GUEST_SIZES_MACHINE,
 		 GIB,
 		 false,
 		 "because the machine's memory is 4096 MiB"},
-		{{MEMORY_LIMIT_NONE, 64 * GIB, 1700 * MIB, 200 * MIB, MEMORY_LIMIT_NONE, 8 * MIB,
-		  1},
+		{{MEMORY_LIMIT_NONE, 64 * GIB, 1700 * MIB, 200 * MIB, MEMORY_LIMIT_NONE, 8 * MIB, 1,
+		  MEMORY_LIMIT_NONE},
 		 GUEST_SIZES_ADDRESS_SPACE,
 		 750 * MIB - GUEST_SIZES_FIXED - GUEST_SIZES_HEAP - 8 * MIB,
 		 false,
 		 "because the limit on address space (ulimit -v) is 1700 MiB"},
-		{{MEMORY_LIMIT_NONE, 64 * GIB, MEMORY_LIMIT_NONE, 0, 40 * MIB, 8 * MIB, 1},
+		{{MEMORY_LIMIT_NONE, 64 * GIB, MEMORY_LIMIT_NONE, 0, 40 * MIB, 8 * MIB, 1,
+		  MEMORY_LIMIT_NONE},
 		 GUEST_SIZES_FILE,
 		 UINT64_MAX,
 		 true,
 		 "because the limit on file sizes (ulimit -f) is 40 MiB"},
 		/* Eight ranks share the eighth. */
-		{{32 * GIB, MEMORY_LIMIT_NONE, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 8},
+		{{32 * GIB, MEMORY_LIMIT_NONE, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 8,
+		  MEMORY_LIMIT_NONE},
 		 GUEST_SIZES_CGROUP,
 		 512 * MIB,
 		 false,
@@ -203,6 +208,12 @@ static void lack_of_memory_names_the_limit_and_its_value(void **state)
 	assert_non_null(strstr(text, "80000 KiB (ulimit -v), 60000 KiB were in use"));
 	guest_sizes_lack(&unlimited, text);
 	assert_string_equal(text, "the kernel gives none");
+	limits.data = 60000ull << 10;
+	guest_sizes_lack(&limits, text);
+	assert_non_null(strstr(text, "the limit of data is 60000 KiB (ulimit -d)"));
+	limits.data = 90000ull << 10;
+	guest_sizes_lack(&limits, text);
+	assert_non_null(strstr(text, "80000 KiB (ulimit -v)"));
 }
 
 int main(void)

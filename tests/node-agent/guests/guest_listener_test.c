@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest_fixture.h"
 #include "base/clock.h"
-#include "proto/control.h"
+#include "guest_fixture.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/guests/guest_listener.h"
+#include "proto/control.h"
 
 struct fixture {
 	char directory[64], path[96];
@@ -25,7 +25,7 @@ struct fixture {
 	struct guest_listener *listener;
 	struct record_ring *ring; /* the guest's side */
 	int ring_fd;
-	uint32_t nr_arrivals;
+	uint32_t nr_arrivals, nr_lacks; /* the latter: without a ring */
 	pid_t pid;
 	uid_t uid;
 	uint8_t instance;
@@ -43,6 +43,10 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	fixture->uid = arrival->uid;
 	fixture->instance = arrival->hello->instance[0];
 	*window = 1;
+	if (!arrival->ring) {
+		fixture->nr_lacks++;
+		return HANDSHAKE_REFUSED_FULL;
+	}
 	record_ring_unmap(arrival->ring);
 	return fixture->answer;
 }
@@ -99,8 +103,8 @@ static int answer(struct fixture *fixture, int fd)
 			close(fd);
 			return size == sizeof(welcome) ? (int)welcome.status : -1;
 		}
-		assert_int_equal(
-			event_loop_wait(fixture->loop, clock_now_ns() + 10000000000ull), 0);
+		assert_int_equal(event_loop_wait(fixture->loop, clock_now_ns() + 10000000000ull),
+				 0);
 	}
 }
 
@@ -357,9 +361,9 @@ static void what_a_peer_has_said_counts_when_its_time_is_up(void **state)
 	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
 	due_ns = guest_listener_step(fixture->listener, clock_now_ns());
 	/* The loop is away from now on. */
-	assert_int_equal(guest_fixture_send(early, &early_hello, sizeof(early_hello),
-					    &fixture->ring_fd, 1),
-			 sizeof(early_hello));
+	assert_int_equal(
+		guest_fixture_send(early, &early_hello, sizeof(early_hello), &fixture->ring_fd, 1),
+		sizeof(early_hello));
 	assert_int_equal(guest_listener_step(fixture->listener, due_ns), UINT64_MAX);
 	assert_int_equal(answer(fixture, early), HANDSHAKE_OK);
 	assert_int_equal(fixture->nr_arrivals, 2);
@@ -477,6 +481,67 @@ static void a_guest_of_our_own_gets_in_under_a_low_limit_of_descriptors(void **s
 	assert_int_equal(status, HANDSHAKE_OK);
 }
 
+/* Connects a guest and sends its hello. From then on the process may have so many descriptors more. */
+static int offer(struct fixture *fixture, rlim_t more, struct rlimit *old)
+{
+	struct guest_hello hello = guest_fixture_hello(1);
+	int fd = guest_fixture_connect(fixture->path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(guest_fixture_send(fd, &hello, sizeof(hello), &fixture->ring_fd, 1),
+			 sizeof(hello));
+	int next = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	close(next);
+	*old = limit_descriptors((rlim_t)next + more);
+	return fd;
+}
+
+static void without_a_descriptor_to_spare_a_guest_waits_in_the_queue(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit old;
+	int fd = offer(fixture, 4, &old);
+
+	assert_int_equal(event_loop_wait(fixture->loop, clock_now_ns()), 0);
+	assert_true(guest_listener_step(fixture->listener, clock_now_ns()) < UINT64_MAX);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(fixture->nr_arrivals, 0);
+	guest_listener_step(fixture->listener, clock_now_ns());
+	assert_int_equal(answer(fixture, fd), HANDSHAKE_OK);
+	assert_int_equal(fixture->nr_arrivals, 1);
+	assert_int_equal(guest_listener_refused(fixture->listener), 0);
+}
+
+/* Its process may have ended, and nobody else would tell of it. */
+static void at_the_end_a_guest_is_heard_without_a_descriptor_for_its_ring(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rlimit old;
+	int fd = offer(fixture, 4, &old);
+
+	guest_listener_take_all(fixture->listener);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(fixture->nr_arrivals, 1);
+	assert_int_equal(fixture->nr_lacks, 1);
+	assert_int_equal(answer(fixture, fd), HANDSHAKE_REFUSED_FULL);
+}
+
+/* The kernel drops the descriptor, or the ring cannot have one of its own. */
+static void a_ring_that_finds_no_descriptor_may_come_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (rlim_t more = 1; more <= 2; more++) {
+		struct rlimit old;
+		int fd = offer(fixture, more, &old);
+
+		guest_listener_take_all(fixture->listener);
+		setrlimit(RLIMIT_NOFILE, &old);
+		assert_int_equal(answer(fixture, fd), HANDSHAKE_REFUSED_FULL);
+		assert_int_equal(fixture->nr_lacks, more);
+	}
+}
+
 static void a_limit_too_low_for_guests_of_all_users_is_named(void **state)
 {
 	struct fixture *fixture = *state;
@@ -517,6 +582,9 @@ int main(void)
 		TEST(a_path_in_use_or_unsafe_is_refused_with_its_name),
 		TEST(a_socket_that_nobody_listens_to_is_replaced),
 		TEST(a_guest_of_our_own_gets_in_under_a_low_limit_of_descriptors),
+		TEST(without_a_descriptor_to_spare_a_guest_waits_in_the_queue),
+		TEST(at_the_end_a_guest_is_heard_without_a_descriptor_for_its_ring),
+		TEST(a_ring_that_finds_no_descriptor_may_come_again),
 		TEST(a_limit_too_low_for_guests_of_all_users_is_named),
 	};
 

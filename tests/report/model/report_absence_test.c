@@ -21,6 +21,8 @@ static void without_a_process_cuda_was_not_started(void **state)
 	assert_cause((struct report_absence_facts){.nr_agents = 1},
 		     "no process started CUDA (cuInit)");
 	assert_cause((struct report_absence_facts){.nr_agents = 1}, "refuses connect()");
+	assert_cause((struct report_absence_facts){.nr_agents = 1},
+		     "its limits (ulimit -n, -d, -v, -l with mlockall) leave no room");
 	assert_cause((struct report_absence_facts){.nr_agents = 1}, "flamegrid doctor");
 }
 

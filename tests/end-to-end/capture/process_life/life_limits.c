@@ -1,6 +1,7 @@
 /* Little room, odd places. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,33 @@ static int small_files(void)
 static int small_stack(void)
 {
 	setrlimit(RLIMIT_STACK, &(struct rlimit){256u << 10, 256u << 10});
+	life_become("good");
+}
+
+static void *start_cuda(void *unused)
+{
+	life_work("started here", 100);
+	return unused;
+}
+
+/* The first call of CUDA, which loads a profiler, comes from a thread with the least stack there is. */
+static int thread_of_least_stack(void)
+{
+	long least = sysconf(_SC_THREAD_STACK_MIN);
+	pthread_attr_t tiny;
+	pthread_t thread;
+
+	pthread_attr_init(&tiny);
+	if (pthread_attr_setstacksize(&tiny, least > 16384 ? (size_t)least : 16384) != 0 ||
+	    pthread_create(&thread, &tiny, start_cuda, NULL) != 0)
+		return 1;
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+static int tiny_stack(void)
+{
+	setrlimit(RLIMIT_STACK, &(struct rlimit){24u << 10, 24u << 10});
 	life_become("good");
 }
 
@@ -160,6 +188,8 @@ const struct life_sample life_limits[] = {
 	{"no-locked-memory", no_locked_memory},
 	{"small-files", small_files},
 	{"small-stack", small_stack},
+	{"tiny-stack", tiny_stack},
+	{"thread-of-least-stack", thread_of_least_stack},
 	{"endless-stack", endless_stack},
 	{"no-threads", no_threads},
 	{"gone-directory", gone_directory},
