@@ -329,7 +329,8 @@ static void change_modules(struct captor *captor)
 
 static void change_stacks(struct captor *captor)
 {
-	stack_table_new_epoch(captor->fixture->recognises.stacks);
+	/* where this program's code lies, too */
+	stack_table_unloaded(captor->fixture->recognises.stacks, 0x1000, UINT64_C(1) << 47);
 }
 
 static void change_options(struct captor *captor)
