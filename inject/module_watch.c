@@ -32,7 +32,9 @@ struct module_watch {
 	/* the loader's counters: at the last pass, and its loads at the last complete one */
 	unsigned long long adds, subs, settled_adds;
 	bool announced, replaced;
-	uint64_t launches; /* of the process, at the end of the last poll */
+	bool replaced_first; /* code that nothing was known to come and go beside */
+	/* at the end of the last poll: launches of the process, and stacks in places where code was unloaded */
+	uint64_t launches, in_places;
 	/* the loader's objects, counted before this pass, and its counters then */
 	uint32_t nr_all;
 	unsigned long long adds_then, subs_then;
@@ -146,6 +148,9 @@ static bool clear(struct module_watch *watch, const struct definition_module *mo
 
 		if (known->end <= module->start || known->start >= module->end)
 			continue;
+		if (!watch->stacks ||
+		    !stack_table_is_place(watch->stacks, known->start, known->end))
+			watch->replaced_first = true;
 		if (!unload(watch, i))
 			return false;
 		watch->replaced = true;
@@ -358,15 +363,26 @@ static void look(struct module_watch *watch, bool last)
 				  watch->nr_lost, 0);
 }
 
+/* The first time that a file is replaced, all stacks may have had frames in it. Later they were counted. */
+static void count_stale(struct module_watch *watch, uint64_t launches, uint64_t in_places)
+{
+	struct record_ring *ring = watch->writer->ring;
+	uint64_t count =
+		watch->replaced_first || record_ring_is_probed(ring) ? launches : in_places;
+
+	if (count)
+		record_ring_count(ring, LEDGER_DEVICE_NONE, LEDGER_STACK_STALE, count, 0);
+}
+
 bool module_watch_poll(struct module_watch *watch, bool last)
 {
-	uint64_t launches_before = watch->launches;
+	const uint64_t launches = watch->launches, in_places = watch->in_places;
 
-	watch->replaced = false;
+	watch->replaced = watch->replaced_first = false;
 	look(watch, last);
 	watch->launches = record_ring_own_launches(watch->writer->ring);
-	if (watch->replaced && watch->launches > launches_before)
-		record_ring_count(watch->writer->ring, LEDGER_DEVICE_NONE, LEDGER_STACK_STALE,
-				  watch->launches - launches_before, 0);
+	watch->in_places = watch->stacks ? stack_table_in_places(watch->stacks) : 0;
+	if (watch->replaced)
+		count_stale(watch, watch->launches - launches, watch->in_places - in_places);
 	return watch->replaced;
 }

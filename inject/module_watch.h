@@ -31,8 +31,9 @@ void module_watch_tell(struct module_watch *watch, struct stack_table *stacks);
 
 /* Announces what is new since the last call. It costs next to nothing when the loader did nothing. A definition that
  * did not fit in its lane is tried again at the next call; the last call (`last`) counts it as LEDGER_MODULE_LOST. If
- * a file has taken another one's place, counts the launches since the last call as LEDGER_STACK_STALE, because their
- * stacks may be those of the earlier file, and returns true. */
+ * a file has taken another one's place, returns true, and counts launches since the last call as LEDGER_STACK_STALE,
+ * because their stacks may be those of the earlier file. These are all launches if nothing was unloaded there before,
+ * and else those with a frame where code was unloaded. */
 bool module_watch_poll(struct module_watch *watch, bool last);
 
 /* Finds the build id in an ELF note segment. align: the segment's, 4 or 8. Returns the id's size, at most

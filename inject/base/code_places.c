@@ -1,7 +1,5 @@
 #include "code_places.h"
 
-#include <stdbool.h>
-
 /* Odd numbers are of files, even ones of unloadings. */
 static uint32_t number_of_file(uint64_t identity)
 {
@@ -80,4 +78,14 @@ void code_places_load(struct code_places *places, uint64_t start, uint64_t end, 
 
 	if (i < places->map.nr && places->map.segments[i].start < end)
 		put(places, &place);
+}
+
+bool code_places_hold(const struct code_places *places, uint64_t start, uint64_t end)
+{
+	const struct segment_map *map = &places->map;
+
+	for (uint32_t i = segment_map_first_above(map, start);
+	     start < end && i < map->nr && map->segments[i].start <= start; i++)
+		start = map->segments[i].end;
+	return start >= end;
 }

@@ -4,6 +4,7 @@
 #define CODE_PLACES_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/segment_map.h"
@@ -24,6 +25,9 @@ void code_places_unload(struct code_places *places, uint64_t start, uint64_t end
 /* The code of this identity lies there from now on. Does nothing if none was ever unloaded there. Otherwise the place
  * gets the number that this identity always gives. Two identities have one number once in 2^31 times. */
 void code_places_load(struct code_places *places, uint64_t start, uint64_t end, uint64_t identity);
+
+/* Returns whether all of these addresses are in places. For the thread that changes them. */
+bool code_places_hold(const struct code_places *places, uint64_t start, uint64_t end);
 
 /* ---- any thread */
 

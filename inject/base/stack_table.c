@@ -26,6 +26,7 @@ struct stack_table {
 	_Atomic uint32_t nr_bodies,
 		nr_others; /* entries, and failed attempts past the most of them */
 	_Alignas(64) _Atomic uint64_t slots[NR_SLOTS];
+	_Alignas(64) _Atomic uint64_t nr_in_places;
 	struct code_places places;
 };
 
@@ -53,6 +54,16 @@ void stack_table_unloaded(struct stack_table *table, uint64_t start, uint64_t en
 void stack_table_loaded(struct stack_table *table, uint64_t start, uint64_t end, uint64_t identity)
 {
 	code_places_load(&table->places, start, end, identity);
+}
+
+bool stack_table_is_place(const struct stack_table *table, uint64_t start, uint64_t end)
+{
+	return code_places_hold(&table->places, start, end);
+}
+
+uint64_t stack_table_in_places(const struct stack_table *table)
+{
+	return atomic_load_explicit(&table->nr_in_places, memory_order_relaxed);
 }
 
 LAUNCH_PATH uint32_t stack_table_epoch(const struct stack_table *table)
@@ -125,24 +136,28 @@ static __attribute__((cold)) uint32_t insert(struct stack_table *table, uint64_t
 
 /* Adds to the hash the numbers of the places where code was unloaded. A return address may lie behind the function that
  * made the call. Keys and words that are no addresses lie in no place, or differ for one change of it. */
-static __attribute__((noinline)) uint64_t
-mix_places(const struct stack_table *table, const uint64_t *keys, uint32_t nr, uint64_t hash)
+static __attribute__((noinline)) uint64_t mix_places(const struct stack_table *table,
+						     const uint64_t *keys, uint32_t nr,
+						     uint64_t hash, bool *in_place)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t place = code_places_at(&table->places, keys[i] - 1);
 
-		if (place != CODE_PLACE_UNCHANGED)
-			hash = multiply_fold(hash ^ (place << 8 | i), 0x9e3779b97f4a7c15u);
+		if (place == CODE_PLACE_UNCHANGED)
+			continue;
+		hash = multiply_fold(hash ^ (place << 8 | i), 0x9e3779b97f4a7c15u);
+		*in_place = true;
 	}
 	return hash;
 }
 
 static inline uint64_t hash_of(const struct stack_table *table, const uint64_t *keys, uint32_t nr,
-			       uint32_t epoch)
+			       uint32_t epoch, bool *in_place)
 {
 	uint64_t hash = stack_table_hash(keys, nr);
 
-	return __builtin_expect(epoch != 0, 0) ? mix_places(table, keys, nr, hash) : hash;
+	*in_place = false;
+	return __builtin_expect(epoch != 0, 0) ? mix_places(table, keys, nr, hash, in_place) : hash;
 }
 
 static uint32_t cache_place(uint64_t hash)
@@ -165,8 +180,10 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 	*hash = 0;
 	if (nr == 0)
 		return RECORD_STACK_NONE;
-	*hash = hash_of(table, keys, nr, epoch);
+	*hash = hash_of(table, keys, nr, epoch, &cache->in_place);
 	cache->epoch = epoch;
+	if (__builtin_expect(cache->in_place, 0))
+		atomic_fetch_add_explicit(&table->nr_in_places, 1, memory_order_relaxed);
 
 	uint32_t at = cache_place(*hash);
 	if (cache->entries[at].hash == *hash && cache->entries[at].stack_id != RECORD_STACK_NONE)
@@ -182,7 +199,8 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 static uint64_t hash_of_body(const struct stack_table *table, const uint64_t *words, uint32_t nr,
 			     uint32_t epoch)
 {
-	const uint64_t hash = hash_of(table, words, nr, epoch);
+	bool in_place;
+	const uint64_t hash = hash_of(table, words, nr, epoch, &in_place);
 
 	for (uint32_t i = 0; i < nr; i++)
 		if (!stack_word_is_native(words[i]))

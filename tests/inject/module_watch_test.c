@@ -317,6 +317,56 @@ static void launches_before_a_replaced_file_is_noticed_are_counted(void **state)
 	end_plugin(&plugin);
 }
 
+/* Loads the plugin again after the file has changed. */
+static void *replace_plugin(const struct plugin *plugin, void *library)
+{
+	dlclose(library);
+	copy_library(plugin->next);
+	assert_int_equal(rename(plugin->next, plugin->path), 0);
+	return load_plugin(plugin);
+}
+
+/* From the second time on. */
+static void launches_beside_a_place_of_several_files_are_not_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct stack_table *stacks = stack_table_create(fixture->ring.guest);
+	struct stack_cache *cache = calloc(1, sizeof(*cache));
+	const struct launch_record launch = {.correlation_id = 1};
+	uint32_t lane = (uint32_t)record_ring_claim_lane(fixture->ring.guest);
+	uint64_t hash, words[] = {1};
+	struct plugin plugin;
+	struct module module;
+
+	assert_non_null(stacks);
+	module_watch_tell(fixture->watch, stacks);
+	begin_plugin(fixture, &plugin);
+	void *library = load_plugin(&plugin);
+	for (int i = 0; i < 3; i++) {
+		record_ring_push_launch(fixture->ring.guest, lane, &launch);
+		assert_int_equal(module_watch_poll(fixture->watch, false), i > 0);
+		while (next_any(fixture, &module) == DEFINITION_MODULE)
+			words[0] = module.head.start + 1;
+		while (next_any(fixture, &module) == DEFINITION_MODULE)
+			words[0] = module.head.start + 1;
+		assert_int_equal(
+			test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_STACK_STALE)
+				.count,
+			i ? 1 : 0);
+		library = replace_plugin(&plugin, library);
+	}
+	stack_table_find(stacks, cache, words, 1, &hash);
+	stack_table_find(stacks, cache, words, 1, &hash);
+	assert_true(module_watch_poll(fixture->watch, false));
+	assert_int_equal(
+		test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_STACK_STALE).count,
+		1 + 2);
+	dlclose(library);
+	end_plugin(&plugin);
+	free(cache);
+	stack_table_destroy(stacks);
+}
+
 static void unloaded_code_makes_its_stacks_new(void **state)
 {
 	struct fixture *fixture = *state;
@@ -441,6 +491,9 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			launches_before_a_replaced_file_is_noticed_are_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			launches_beside_a_place_of_several_files_are_not_counted, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(unloaded_code_makes_its_stacks_new, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(module_without_room_is_announced_later_or_counted,

@@ -71,6 +71,21 @@ static void a_smaller_file_in_a_place_leaves_the_rests_as_they_were(void **state
 	assert_int_equal(code_places_at(places, 0x8fff), code_places_at(places, 0x7000));
 }
 
+static void places_hold_what_lies_in_them_without_a_gap(void **state)
+{
+	struct code_places *places = *state;
+
+	assert_false(code_places_hold(places, 0x2000, 0x3000));
+	code_places_unload(places, 0x2000, 0x4000);
+	code_places_unload(places, 0x4000, 0x5000);
+	code_places_unload(places, 0x6000, 0x7000);
+	assert_true(code_places_hold(places, 0x2000, 0x5000));
+	assert_true(code_places_hold(places, 0x3000, 0x3800));
+	assert_false(code_places_hold(places, 0x1fff, 0x3000));
+	assert_false(code_places_hold(places, 0x4000, 0x5001));
+	assert_false(code_places_hold(places, 0x2000, 0x7000));
+}
+
 /* Every second of the rests would be a place of its own. */
 static void too_many_places_become_one(void **state)
 {
@@ -98,6 +113,8 @@ int main(void)
 			set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_smaller_file_in_a_place_leaves_the_rests_as_they_were, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(places_hold_what_lies_in_them_without_a_gap, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(too_many_places_become_one, set_up, tear_down),
 	};
 

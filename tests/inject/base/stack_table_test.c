@@ -183,6 +183,26 @@ static void code_that_comes_back_has_the_ids_of_its_last_time(void **state)
 	assert_int_equal(nr_changed, 2);
 }
 
+static void look_ups_of_stacks_with_unloaded_code_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t inside[] = {0x2010}, outside[] = {0x8010};
+
+	intern(fixture->table, &fixture->cache, inside, 1);
+	assert_false(fixture->cache.in_place);
+	assert_false(stack_table_is_place(fixture->table, 0x2000, 0x3000));
+	stack_table_unloaded(fixture->table, 0x2000, 0x3000);
+	assert_true(stack_table_is_place(fixture->table, 0x2000, 0x3000));
+	assert_int_equal(stack_table_in_places(fixture->table), 0);
+	for (int i = 0; i < 3; i++) {
+		intern(fixture->table, &fixture->cache, inside, 1);
+		assert_true(fixture->cache.in_place);
+		intern(fixture->table, &fixture->cache, outside, 1);
+		assert_false(fixture->cache.in_place);
+	}
+	assert_int_equal(stack_table_in_places(fixture->table), 3);
+}
+
 static void code_that_comes_to_a_fresh_place_changes_nothing(void **state)
 {
 	struct fixture *fixture = *state;
@@ -358,6 +378,8 @@ int main(void)
 			stacks_with_unloaded_code_are_new_and_others_keep_their_ids, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(code_that_comes_back_has_the_ids_of_its_last_time,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(look_ups_of_stacks_with_unloaded_code_are_counted,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(code_that_comes_to_a_fresh_place_changes_nothing,
 						set_up, tear_down),

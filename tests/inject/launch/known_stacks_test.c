@@ -363,6 +363,20 @@ static void stacks_of_another_epoch_get_other_ids(void **state)
 	captor_destroy(captor);
 }
 
+/* They may be another file's at any moment, and are counted. */
+static void stacks_with_code_that_was_unloaded_are_not_recorded(void **state)
+{
+	struct captor *captor = captor_create(*state, 0);
+
+	change_stacks(captor);
+	again(captor, 4);
+	assert_int_equal(captor->known.known.nr_records, 0);
+	assert_int_equal(captor->known.known.hits, 0);
+	assert_true(stack_table_in_places(captor->fixture->recognises.stacks) >= 4);
+	assert_int_equal(captor->differ, 0);
+	captor_destroy(captor);
+}
+
 static void other_depth_is_walked(void **state)
 {
 	struct captor *captor = captor_create(*state, 0);
@@ -501,6 +515,7 @@ int main(void)
 		TEST(stack_is_recognised_when_it_comes_for_the_third_time),
 		TEST(records_of_other_modules_do_not_hold),
 		TEST(stacks_of_another_epoch_get_other_ids),
+		TEST(stacks_with_code_that_was_unloaded_are_not_recorded),
 		TEST(other_depth_is_walked),
 		TEST(open_ranges_are_part_of_the_stack),
 		TEST(full_table_is_told_each_time),
