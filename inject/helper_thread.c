@@ -20,7 +20,6 @@
 #include "inject/base/guest_thread.h"
 #include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
-#include "inject/base/stack_table.h"
 #include "inject/beside/shared_objects.h"
 #include "inject/capture/activity_buffers.h"
 #include "inject/cupti/cupti_library.h"
@@ -41,6 +40,8 @@
 #include "unwind/unwind_table.h"
 
 #define POLL_NS       100000000u  /* modules */
+#define QUICK_NS      10000000u   /* modules, while files take each other's places */
+#define RESTLESS_NS   2000000000u /* how long that is expected after the last time */
 #define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
 #define STATISTICS_NS 1000000000u /* sums, launch configurations, memory of lanes that rest */
@@ -73,6 +74,7 @@ static struct {
 	enum python_state python_said;
 	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
+	uint64_t restless_until_ns;     /* files take each other's places */
 	uint64_t table_bytes, table_ns; /* counted so far */
 	struct cost_limit cost;
 	uint32_t cost_notices;
@@ -131,7 +133,7 @@ void helper_thread_flush_soon(void)
 static void watch_modules(bool last)
 {
 	if (module_watch_poll(self.parts.modules, last))
-		stack_table_new_epoch(self.parts.stacks);
+		self.restless_until_ns = monotonic_ns() + RESTLESS_NS;
 	unwind_tables_build(self.parts.tables, UNWIND_BUILD_WANTED);
 	if (!self.parts.contexts)
 		return;
@@ -399,6 +401,13 @@ static void finish(unsigned int events)
 		agent_watch_last(atomic_load(&self.stop_ns) - CLOSE_NS);
 }
 
+static uint64_t poll_after_ns(void)
+{
+	if (capture_window_is_resting())
+		return REST_NS;
+	return self.restless_until_ns > monotonic_ns() ? QUICK_NS : POLL_NS;
+}
+
 static void *run(void *argument)
 {
 	(void)argument;
@@ -414,7 +423,7 @@ static void *run(void *argument)
 		}
 		rest_ns = capture_window_step();
 		work(events);
-		poll_ns = capture_window_is_resting() ? REST_NS : POLL_NS;
+		poll_ns = poll_after_ns();
 		wait_on(&self.events, events, rest_ns < poll_ns ? rest_ns : poll_ns);
 	}
 	set_and_wake(&self.done, PROGRESS_DONE);

@@ -14,14 +14,12 @@ struct definition_writer;
 struct module_watch;
 struct python_frames;
 struct record_ring;
-struct stack_table;
 struct unwind_tables;
 
 struct helper_thread_parts { /* all borrowed for good */
 	struct record_ring *ring;
 	struct definition_writer *definitions;
 	struct module_watch *modules;
-	struct stack_table *stacks;
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct autograd_origin *autograd; /* NULL: launches want no Python frames */

@@ -218,8 +218,10 @@ static bool prepare_launches(void)
 	    (guest.contexts || guest.options.stacks.mode == STACK_MODE_NONE) &&
 	    launch_thread_init(guest.sizes.ring.launch_lanes) == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
-				  &guest.sizes) == 0)
+				  &guest.sizes) == 0) {
+		module_watch_tell(guest.modules, guest.stacks);
 		return has_room_for_cupti();
+	}
 	return lacks_memory("call stacks and activity buffers");
 }
 
@@ -313,7 +315,6 @@ static int start_helper_thread(bool late)
 		.ring = guest.ring,
 		.definitions = &guest.definitions,
 		.modules = guest.modules,
-		.stacks = guest.stacks,
 		.tables = guest.tables,
 		.python = guest.python,
 		.autograd = guest.autograd,

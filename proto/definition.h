@@ -34,6 +34,7 @@ enum definition_type {
 	DEFINITION_METRIC = 16, /* struct definition_metric, then its name */
 	/* struct definition_kernel_metrics, then its struct definition_metric_sum */
 	DEFINITION_KERNEL_METRICS = 17,
+	DEFINITION_UNLOAD = 18, /* struct definition_unload */
 };
 
 struct definition_name {
@@ -48,6 +49,15 @@ struct definition_module {
 	uint32_t build_id_size;
 	uint32_t flags; /* enum definition_module_flags */
 	uint8_t build_id[DEFINITION_BUILD_ID_MAX];
+	/* equal for the same file at another address, and for no other file of the process; 0: not known */
+	uint64_t identity;
+};
+
+/* A segment that was defined is gone. Until another definition the addresses are in no file. */
+struct definition_unload {
+	uint64_t start, end; /* as in the segment's definition_module */
+	uint32_t nr_stacks;  /* stacks with higher ids have no frame in the segment */
+	uint32_t reserved;   /* 0 */
 };
 
 enum definition_module_flags {
@@ -245,7 +255,8 @@ static_assert(sizeof(struct definition_exact_samples) == 32, "shared-memory form
 static_assert(sizeof(struct definition_kernel_sample) == 12, "shared-memory format");
 static_assert(sizeof(struct definition_cubin) == 16, "shared-memory format");
 static_assert(sizeof(struct definition_communicator) == 24, "shared-memory format");
-static_assert(sizeof(struct definition_module) == 64, "shared-memory format");
+static_assert(sizeof(struct definition_unload) == 24, "shared-memory format");
+static_assert(sizeof(struct definition_module) == 72, "shared-memory format");
 static_assert(sizeof(struct definition_device) == 84, "shared-memory format");
 static_assert(sizeof(struct definition_api_statistic) == 56, "shared-memory format");
 static_assert(sizeof(struct definition_kernel_config) == 80, "shared-memory format");

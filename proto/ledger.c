@@ -47,6 +47,10 @@ static const struct {
 	[LEDGER_STACK_PARTIAL] = {"stack_partial",
 				  "launches with native frames missing: unwind table not ready",
 				  LEDGER_NOTED},
+	[LEDGER_STACK_STALE] = {"stack_stale",
+				"launches that may have an unloaded file's names: another file "
+				"had come to its place",
+				LEDGER_NOTED},
 	[LEDGER_STACK_NO_ROOT] = {"stack_no_root",
 				  "launches with native frames missing: no usable unwind rules",
 				  LEDGER_NOTED},

@@ -149,6 +149,8 @@ enum ledger_reason {
 	LEDGER_METRIC_SHARED = 81,
 	/* of these, launches whose counts are lost: CUPTI has none, no record came, or no room */
 	LEDGER_METRIC_LOST = 82,
+	/* launches that may have the names of a file whose place another one had taken, before the guest noticed */
+	LEDGER_STACK_STALE = 83,
 	LEDGER_REASONS,
 };
 

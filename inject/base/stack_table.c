@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "code_places.h"
+
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
 #include "proto/sparse_memory.h"
@@ -20,11 +22,12 @@ static_assert(RECORD_STACKS_MAX + STACK_TABLE_BODIES + STACK_TABLE_OTHERS <= NR_
 
 struct stack_table {
 	struct record_ring *ring;
-	_Atomic uint32_t epoch;
 	_Atomic uint32_t full;
 	_Atomic uint32_t nr_bodies,
 		nr_others; /* entries, and failed attempts past the most of them */
 	_Alignas(64) _Atomic uint64_t slots[NR_SLOTS];
+	_Alignas(64) _Atomic uint64_t nr_in_places;
+	struct code_places places;
 };
 
 struct stack_table *stack_table_create(struct record_ring *ring)
@@ -43,14 +46,29 @@ void stack_table_destroy(struct stack_table *table)
 		munmap(table, sizeof(*table));
 }
 
-void stack_table_new_epoch(struct stack_table *table)
+void stack_table_unloaded(struct stack_table *table, uint64_t start, uint64_t end)
 {
-	atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
+	code_places_unload(&table->places, start, end);
+}
+
+void stack_table_loaded(struct stack_table *table, uint64_t start, uint64_t end, uint64_t identity)
+{
+	code_places_load(&table->places, start, end, identity);
+}
+
+bool stack_table_is_place(const struct stack_table *table, uint64_t start, uint64_t end)
+{
+	return code_places_hold(&table->places, start, end);
+}
+
+uint64_t stack_table_in_places(const struct stack_table *table)
+{
+	return atomic_load_explicit(&table->nr_in_places, memory_order_relaxed);
 }
 
 LAUNCH_PATH uint32_t stack_table_epoch(const struct stack_table *table)
 {
-	return atomic_load_explicit(&table->epoch, memory_order_relaxed);
+	return code_places_epoch(&table->places);
 }
 
 static inline uint64_t multiply_fold(uint64_t a, uint64_t b)
@@ -116,9 +134,30 @@ static __attribute__((cold)) uint32_t insert(struct stack_table *table, uint64_t
 	return winner;
 }
 
-static uint64_t hash_in_epoch(uint64_t hash, uint32_t epoch)
+/* Adds to the hash the numbers of the places where code was unloaded. A return address may lie behind the function that
+ * made the call. Keys and words that are no addresses lie in no place, or differ for one change of it. */
+static __attribute__((noinline)) uint64_t mix_places(const struct stack_table *table,
+						     const uint64_t *keys, uint32_t nr,
+						     uint64_t hash, bool *in_place)
 {
-	return epoch ? multiply_fold(hash, 0x9e3779b97f4a7c15u + 2 * (uint64_t)epoch) : hash;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t place = code_places_at(&table->places, keys[i] - 1);
+
+		if (place == CODE_PLACE_UNCHANGED)
+			continue;
+		hash = multiply_fold(hash ^ (place << 8 | i), 0x9e3779b97f4a7c15u);
+		*in_place = true;
+	}
+	return hash;
+}
+
+static inline uint64_t hash_of(const struct stack_table *table, const uint64_t *keys, uint32_t nr,
+			       uint32_t epoch, bool *in_place)
+{
+	uint64_t hash = stack_table_hash(keys, nr);
+
+	*in_place = false;
+	return __builtin_expect(epoch != 0, 0) ? mix_places(table, keys, nr, hash, in_place) : hash;
 }
 
 static uint32_t cache_place(uint64_t hash)
@@ -135,14 +174,16 @@ static void remember(struct stack_cache *cache, uint64_t hash, uint32_t stack_id
 uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 			  const uint64_t *keys, uint32_t nr, uint64_t *hash)
 {
-	uint32_t epoch = atomic_load_explicit(&table->epoch, memory_order_relaxed);
+	uint32_t epoch = stack_table_epoch(table);
 	uint64_t place;
 
 	*hash = 0;
 	if (nr == 0)
 		return RECORD_STACK_NONE;
-	*hash = hash_in_epoch(stack_table_hash(keys, nr), epoch);
+	*hash = hash_of(table, keys, nr, epoch, &cache->in_place);
 	cache->epoch = epoch;
+	if (__builtin_expect(cache->in_place, 0))
+		atomic_fetch_add_explicit(&table->nr_in_places, 1, memory_order_relaxed);
 
 	uint32_t at = cache_place(*hash);
 	if (cache->entries[at].hash == *hash && cache->entries[at].stack_id != RECORD_STACK_NONE)
@@ -155,9 +196,11 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 
 /* Native words are their own keys. Others are not: as a key a range has its name's number, as a word its code's. So
  * bodies with such words are told apart from keys. */
-static uint64_t hash_of_body(const uint64_t *words, uint32_t nr, uint32_t epoch)
+static uint64_t hash_of_body(const struct stack_table *table, const uint64_t *words, uint32_t nr,
+			     uint32_t epoch)
 {
-	const uint64_t hash = hash_in_epoch(stack_table_hash(words, nr), epoch);
+	bool in_place;
+	const uint64_t hash = hash_of(table, words, nr, epoch, &in_place);
 
 	for (uint32_t i = 0; i < nr; i++)
 		if (!stack_word_is_native(words[i]))
@@ -186,7 +229,11 @@ static __attribute__((noinline, cold)) void enter(struct stack_table *table, uin
 __attribute__((cold)) uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache,
 					       uint64_t hash, const uint64_t *words, uint32_t nr)
 {
-	uint64_t body = hash_of_body(words, nr, cache->epoch), place;
+	uint64_t body = hash_of_body(table, words, nr, cache->epoch), place;
+
+	/* A place has changed since the walk. What lies there now is not what the words stand for. */
+	if (stack_table_epoch(table) != cache->epoch)
+		body = hash;
 	uint32_t stack_id = find(table, body, &place);
 
 	if (stack_id != RECORD_STACK_NONE) {

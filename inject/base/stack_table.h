@@ -6,6 +6,7 @@
 #ifndef STACK_TABLE_H
 #define STACK_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/record.h"
@@ -22,6 +23,7 @@ struct stack_table;
 /* One thread's most recent stacks. A zeroed cache is empty. */
 struct stack_cache {
 	uint32_t epoch; /* at the last stack_table_find() */
+	bool in_place;  /* the last stack had a frame where code was unloaded */
 	struct {
 		uint64_t hash;
 		uint32_t stack_id;
@@ -46,12 +48,22 @@ uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, uint64_t hash,
 			 const uint64_t *words, uint32_t nr);
 
-/* Makes all stacks new from now on, even those with known frames, because other code now lies at some of their
- * addresses. Any thread may call. */
-void stack_table_new_epoch(struct stack_table *table);
+/* Code was unloaded from these addresses (end exclusive). Stacks with frames there are new from now on; others keep
+ * their ids. One thread calls this and stack_table_loaded(). */
+void stack_table_unloaded(struct stack_table *table, uint64_t start, uint64_t end);
 
-/* Returns a number that changes with stack_table_new_epoch(). An id is that of its stack in the epoch in which it was
- * looked up, and not in later ones. Any thread may call. */
+/* The code of this identity lies at these addresses from now on. If code was unloaded there before, stacks with frames
+ * there have the ids that they had while this code lay there after an unloading, and else new ones. */
+void stack_table_loaded(struct stack_table *table, uint64_t start, uint64_t end, uint64_t identity);
+
+/* Returns whether code was unloaded from all of these addresses before. For the thread that calls the two above. */
+bool stack_table_is_place(const struct stack_table *table, uint64_t start, uint64_t end);
+
+/* Returns how many stacks with a frame where code was unloaded were looked up so far. Any thread may call. */
+uint64_t stack_table_in_places(const struct stack_table *table);
+
+/* Returns a number that changes with the first two. An id is that of its stack in the epoch in which it was looked up,
+ * and may not be in later ones. Any thread may call. */
 uint32_t stack_table_epoch(const struct stack_table *table);
 
 /* Returns the hash of these keys, for tests and measurements. */

@@ -454,7 +454,8 @@ static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_cap
 	if (__builtin_expect(marks != 0, 0) && !capture->leaf_only)
 		count_lacks(capture, marks, native.end);
 	uint32_t stack_id = intern(capture, scratch);
-	if (may_record && marks == 0 && is_whole(capture, &native) &&
+	/* Where code was unloaded all stacks are looked up, which counts them (stack_table_in_places()). */
+	if (may_record && marks == 0 && !scratch->stacks.in_place && is_whole(capture, &native) &&
 	    scratch->nr < RECORD_STACK_DEPTH && stack_id != RECORD_STACK_NONE &&
 	    stack_id != RECORD_STACK_FULL)
 		record(capture, scratch, query, &native, stack_id);

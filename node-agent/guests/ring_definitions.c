@@ -64,10 +64,27 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 static int define_module(struct ring_definitions *definitions,
 			 const struct definition_module *module, const char *path, size_t size)
 {
-	int r = definitions->nr_modules++ < RING_DEFINITIONS_MODULES_MAX &&
-				take_text(definitions, size)
+	/* A library that comes and goes takes nothing more. */
+	int r = module_table_knows(definitions->modules, module) ||
+				(definitions->nr_modules++ < RING_DEFINITIONS_MODULES_MAX &&
+				 take_text(definitions, size))
 			? module_table_add(definitions->modules, module, path, size)
 			: -ENOSPC;
+
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		process_ledger_count(definitions->outputs->ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_MODULE_LOST, 1);
+	return 0;
+}
+
+/* A file that stays in the map may give its names to what comes to its place. */
+static int undefine_module(struct ring_definitions *definitions,
+			   const struct definition_unload *unload)
+{
+	int r = module_table_remove(definitions->modules, unload->start, unload->end,
+				    unload->nr_stacks);
 
 	if (r == -ENOMEM)
 		return r;
@@ -228,6 +245,8 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_name);
 	case DEFINITION_MODULE:
 		return sizeof(struct definition_module);
+	case DEFINITION_UNLOAD:
+		return sizeof(struct definition_unload);
 	case DEFINITION_DEVICE:
 		return sizeof(struct definition_device);
 	case DEFINITION_CLOCK:
@@ -294,6 +313,8 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 		return define_name(definitions, head, text, text_size);
 	case DEFINITION_MODULE:
 		return define_module(definitions, head, text, text_size);
+	case DEFINITION_UNLOAD:
+		return undefine_module(definitions, head);
 	case DEFINITION_DEVICE:
 		return define_device(definitions, head, text, text_size);
 	case DEFINITION_CLOCK:

@@ -46,6 +46,7 @@ struct stack_resolver {
 	struct id_table lost;     /* cbid to node id + 1, of launches whose stack was lost */
 	uint32_t full_node;       /* node of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget, full_budget; /* the latter is kept for full_node */
+	uint32_t stack_id; /* whose words are translated; UINT32_MAX: of none in the ring */
 	struct forward_stack *forward; /* owns */
 	uint64_t words[RECORD_STACK_DEPTH];
 	/* The words' frames begin at index 1. The API function's frame is put before the first frame that is kept. The
@@ -290,7 +291,7 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	/* A return address may lie behind the function that made the call, so the address before it is looked up. */
 	if (stack_word_is_native(word)) {
 		frame->code = MESSAGE_FRAME_NATIVE;
-		return module_table_find(resolver->modules, word - 1, frame);
+		return module_table_find_of(resolver->modules, resolver->stack_id, word - 1, frame);
 	}
 	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
 	if (stack_word_is_mark(word))
@@ -351,12 +352,16 @@ static int translate_all(struct stack_resolver *resolver, const uint64_t *words,
 }
 
 /* Puts the frames of a forward stack that was read. CUDA's frames at its leaf are its launch's, and are left out. */
-static int put_forward(struct stack_resolver *resolver, uint32_t depth,
+static int put_forward(struct stack_resolver *resolver, uint32_t forward_id, uint32_t depth,
 		       struct message_frame *frames, uint32_t *put)
 {
 	const uint64_t *words = forward_stack_words(resolver->forward);
-	int r = translate_all(resolver, words, depth, frames);
+	const uint32_t stack_id = resolver->stack_id;
 	bool named;
+
+	resolver->stack_id = forward_id;
+	int r = translate_all(resolver, words, depth, frames);
+	resolver->stack_id = stack_id;
 
 	*put = 0;
 	if (r)
@@ -397,7 +402,8 @@ static int put_origins(struct stack_resolver *resolver, uint64_t word, struct me
 		}
 		++*outer;
 		if (r == 0)
-			r = put_forward(resolver, (uint32_t)depth, &frames[*outer], &put);
+			r = put_forward(resolver, stack_word_origin_stack(word), (uint32_t)depth,
+					&frames[*outer], &put);
 		if (r == 0)
 			*outer += put;
 		word = next;
@@ -430,6 +436,7 @@ static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t 
 {
 	int depth = record_ring_read_stack(resolver->ring, stack_id, resolver->words);
 
+	resolver->stack_id = stack_id;
 	return depth > 0 ? resolve_words(resolver, (uint32_t)depth, cbid, node_id) : -ENOENT;
 }
 
@@ -512,6 +519,7 @@ int stack_resolver_words(struct stack_resolver *resolver, uint32_t number, const
 	*node_id = STACK_NODE_NONE;
 	depth = depth < RECORD_STACK_DEPTH ? depth : RECORD_STACK_DEPTH;
 	memcpy(resolver->words, words, depth * sizeof(*words));
+	resolver->stack_id = UINT32_MAX;
 	int r = tolerate(resolve_words(resolver, depth, cbid, node_id));
 	return r ? r : id_table_set(&resolver->others, number, *node_id + 1);
 }
@@ -525,6 +533,7 @@ int stack_resolver_lost(struct stack_resolver *resolver, uint32_t cbid, uint32_t
 		return 0;
 	*node_id = STACK_NODE_NONE;
 	resolver->words[0] = stack_word_mark(STACK_MARK_MISSING);
+	resolver->stack_id = UINT32_MAX;
 	int r = tolerate(resolve_words(resolver, 1, cbid, node_id));
 	return r ? r : id_table_set(&resolver->lost, cbid, *node_id + 1);
 }

@@ -9,6 +9,8 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
+#include "file_memory.h"
+#include "file_question.h"
 #include "perf_map.h"
 #include "symbolizer_module.h"
 
@@ -44,6 +46,7 @@ struct module_table {
 	uint64_t hole_start, hole_end; /* the last gap found in the text; end 0: none */
 	uint32_t generated;            /* module id of generated code, or MESSAGE_FRAME_NO_MODULE */
 	uint32_t nr_strangers, next_check; /* addresses in no file; their number at the next look */
+	struct file_memory files;          /* of a process with a guest */
 };
 
 struct module_table *module_table_create(struct module_table_outputs outputs, pid_t pid, uid_t user,
@@ -72,6 +75,7 @@ void module_table_destroy(struct module_table *table)
 		return;
 	process_maps_destroy(table->maps);
 	free(table->text);
+	file_memory_fini(&table->files);
 	free(table);
 }
 
@@ -153,49 +157,6 @@ static bool find_in_text(struct module_table *table, uint64_t address,
 	return false;
 }
 
-struct question {
-	struct foreign_file_visit visit; /* first */
-	uint64_t offset;                 /* offset in the file */
-	bool wants_content_id;           /* if the file has no build id */
-	uint64_t vaddr;                  /* address of the offset */
-	bool has_vaddr;
-	enum symbolizer_kind kind;
-	uint32_t id_size; /* 0: the file has no build id */
-	uint8_t id[WIRE_BUILD_ID_MAX];
-};
-
-static void answer(struct foreign_file_visit *visit, struct elf_file *file)
-{
-	struct question *question = (struct question *)visit;
-
-	question->has_vaddr = elf_file_vaddr(file, question->offset, &question->vaddr);
-	question->kind = SYMBOLIZER_BUILD_ID;
-	question->id_size = elf_file_build_id(file, question->id, sizeof(question->id));
-	if (question->id_size == 0 && question->wants_content_id &&
-	    content_id_of(file, question->id)) {
-		question->kind = SYMBOLIZER_CONTENT_ID;
-		question->id_size = CONTENT_ID_SIZE;
-	}
-}
-
-static void destroy_question(struct foreign_file_visit *visit)
-{
-	free(visit);
-}
-
-static struct foreign_file_visit *ask(uint64_t offset, bool wants_content_id)
-{
-	struct question *question = calloc(1, sizeof(*question));
-
-	if (!question)
-		return NULL;
-	question->offset = offset;
-	question->wants_content_id = wants_content_id;
-	question->visit.look = answer;
-	question->visit.destroy = destroy_question;
-	return &question->visit;
-}
-
 /* Visits the file of a module if the mapped file can be told from others. Returns as foreign_file_visit(). */
 static int visit_module(struct module_table *table, const struct symbolizer_module *place,
 			struct foreign_file_visit **visit)
@@ -212,14 +173,16 @@ static int visit_module(struct module_table *table, const struct symbolizer_modu
 	return foreign_file_visit_old(&table->view, place->path, visit);
 }
 
-/* Gives a module without a build id an id made of its contents. Returns false if the file cannot be had. */
-static bool identify(struct module_table *table, struct symbolizer_module *place)
+/* Gives a module an id made of its contents. Returns false if the file cannot be had. */
+static bool identify(struct module_table *table, struct symbolizer_module *place,
+		     enum content_wish content)
 {
-	struct foreign_file_visit *visit = table->reads_maps ? ask(0, true) : NULL;
-	const struct question *question;
+	struct foreign_file_visit *visit =
+		table->reads_maps ? file_question_create(0, content) : NULL;
+	const struct file_question *question;
 
 	if (visit && visit_module(table, place, &visit) == 0) {
-		question = (const struct question *)visit;
+		question = (const struct file_question *)visit;
 		place->kind = question->kind;
 		place->build_id_size = question->id_size;
 		memcpy(place->build_id, question->id, question->id_size);
@@ -244,13 +207,14 @@ static void set_process(struct module_table *table, struct symbolizer_module *pl
 }
 
 static int enter(struct module_table *table, const char *path, size_t path_size,
-		 struct symbolizer_module *place)
+		 struct symbolizer_module *place, uint32_t *path_id)
 {
 	struct message_module module = {.flags = place->flags,
 					.owner = place->owner,
 					.build_id_size = place->build_id_size};
 	int r = string_dictionary_intern(table->outputs.strings, path, path_size, &module.path);
 
+	*path_id = module.path;
 	memcpy(module.build_id, place->build_id, place->build_id_size);
 	return r ? r
 		 : stack_dictionary_add_module(table->outputs.stacks, &module, &place->module_id);
@@ -259,6 +223,33 @@ static int enter(struct module_table *table, const char *path, size_t path_size,
 static int announce(struct module_table *table, const struct symbolizer_module *place)
 {
 	return table->outputs.module ? table->outputs.module(table->outputs.context, place) : 0;
+}
+
+/* Finds the module of a file, and tells the symbolizer where it is. */
+static int find_module(struct module_table *table, const struct definition_module *definition,
+		       struct symbolizer_module *place)
+{
+	const size_t size = strlen(place->path);
+	struct known_file file = {.identity = definition->identity, .owner = place->owner};
+
+	place->build_id_size = definition->build_id_size;
+	memcpy(place->build_id, definition->build_id, place->build_id_size);
+	bool known = place->build_id_size > 0 || (place->flags & DEFINITION_MODULE_VDSO) ||
+		     identify(table, place, CONTENT_WITHOUT_BUILD_ID);
+
+	int r = enter(table, place->path, size, place, &file.path);
+	file.module = place->module_id;
+	if (r == 0 && definition->build_id_size > 0 && file_memory_is_taken(&table->files, &file)) {
+		/* A build with a fixed id has come to the path. */
+		place->build_id_size = 0;
+		known = identify(table, place, CONTENT_ALWAYS);
+		r = enter(table, place->path, size, place, &file.path);
+	}
+	if (r || !known)
+		return r;
+	file.module = place->module_id;
+	r = file_memory_keep(&table->files, &file);
+	return r ? r : announce(table, place);
 }
 
 int module_table_add(struct module_table *table, const struct definition_module *definition,
@@ -270,6 +261,7 @@ int module_table_add(struct module_table *table, const struct definition_module 
 		.start = definition->start,
 		.end = definition->end};
 	char terminated[PATH_MAX];
+	int r = 0;
 
 	path_size = strnlen(path, path_size);
 	/* An entered file stays for the agent's life, so impossible addresses are refused here. */
@@ -281,16 +273,47 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	terminated[path_size] = '\0';
 	place.path = terminated;
 	set_process(table, &place);
-	place.build_id_size = definition->build_id_size;
-	memcpy(place.build_id, definition->build_id, place.build_id_size);
-	bool known = place.build_id_size > 0 || (place.flags & DEFINITION_MODULE_VDSO) ||
-		     identify(table, &place);
+	const struct known_file *file =
+		file_memory_find(&table->files, definition->identity, place.owner);
+	if (file)
+		place.module_id = file->module;
+	else
+		r = find_module(table, definition, &place);
+	return r ? r
+		 : process_maps_add(table->maps, definition->start, definition->end,
+				    definition->bias, place.module_id);
+}
 
-	int r = enter(table, terminated, path_size, &place);
-	if (r == 0)
-		r = process_maps_add(table->maps, definition->start, definition->end,
-				     definition->bias, place.module_id);
-	return r || !known ? r : announce(table, &place);
+bool module_table_knows(const struct module_table *table,
+			const struct definition_module *definition)
+{
+	return file_memory_find(&table->files, definition->identity, table->view.user) != NULL;
+}
+
+/* Keeps the file's place for stacks that are still to come. */
+static int keep_unloaded(struct module_table *table, uint64_t start, uint64_t end,
+			 uint32_t nr_stacks)
+{
+	struct unloaded_file file = {.start = start, .end = end, .nr_stacks = nr_stacks};
+	uint64_t vaddr;
+
+	if (!process_maps_find(table->maps, start, &file.module, &vaddr))
+		return 0;
+	file.bias = start - vaddr;
+	return file_memory_unload(&table->files, &file);
+}
+
+int module_table_remove(struct module_table *table, uint64_t start, uint64_t end,
+			uint32_t nr_stacks)
+{
+	if (start >= end)
+		return -EINVAL;
+	int r = keep_unloaded(table, start, end, nr_stacks);
+	/* The maps may have the file still. */
+	free(table->text);
+	table->text = NULL;
+	table->text_size = 0;
+	return r ? r : process_maps_remove(table->maps, start, end);
 }
 
 int module_table_add_generated(struct module_table *table, const char *path, size_t path_size,
@@ -298,6 +321,7 @@ int module_table_add_generated(struct module_table *table, const char *path, siz
 {
 	struct symbolizer_module place = {.kind = SYMBOLIZER_GENERATED};
 	char terminated[PATH_MAX];
+	uint32_t path_id;
 
 	*module_id = MESSAGE_FRAME_NO_MODULE;
 	if (path_size == 0 || path_size >= PATH_MAX)
@@ -306,7 +330,7 @@ int module_table_add_generated(struct module_table *table, const char *path, siz
 	terminated[path_size] = '\0';
 	place.path = terminated;
 	set_process(table, &place);
-	int r = enter(table, terminated, path_size, &place);
+	int r = enter(table, terminated, path_size, &place, &path_id);
 	if (r == 0)
 		r = announce(table, &place);
 	if (r == 0)
@@ -351,12 +375,13 @@ static int add_vdso(struct module_table *table, const struct maps_file_entry *en
 static bool define(struct module_table *table, const struct maps_file_entry *entry,
 		   uint64_t address, struct definition_module *definition)
 {
-	struct foreign_file_visit *visit = ask(address - entry->start + entry->offset, false);
-	const struct question *question;
+	struct foreign_file_visit *visit =
+		file_question_create(address - entry->start + entry->offset, CONTENT_NEVER);
+	const struct file_question *question;
 	bool found = false;
 
 	if (visit && foreign_file_visit(&table->view, entry, &visit) == 0) {
-		question = (const struct question *)visit;
+		question = (const struct file_question *)visit;
 		definition->build_id_size = (uint8_t)question->id_size;
 		memcpy(definition->build_id, question->id, question->id_size);
 		definition->bias = address - question->vaddr;
@@ -401,7 +426,8 @@ static int add_generated(struct module_table *table)
 	place.build_id_size = CONTENT_ID_SIZE;
 	if (getrandom(place.build_id, CONTENT_ID_SIZE, 0) != CONTENT_ID_SIZE)
 		return -ENOENT;
-	int r = enter(table, path, (size_t)size, &place);
+	uint32_t path_id;
+	int r = enter(table, path, (size_t)size, &place, &path_id);
 	if (r == 0)
 		r = announce(table, &place);
 	if (r == 0)
@@ -503,6 +529,19 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
 		r = 0;
 	}
 	return r;
+}
+
+int module_table_find_of(struct module_table *table, uint32_t stack, uint64_t address,
+			 struct message_frame *frame)
+{
+	const struct unloaded_file *file = file_memory_at(&table->files, stack, address);
+
+	if (!file)
+		return module_table_find(table, address, frame);
+	*frame = (struct message_frame){.module = file->module,
+					.code = MESSAGE_FRAME_NATIVE,
+					.offset = address - file->bias};
+	return 0;
 }
 
 static int visit_vdso(const struct maps_file_entry *entry, struct foreign_file_visit *visit)

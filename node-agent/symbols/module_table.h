@@ -37,10 +37,21 @@ struct module_table *module_table_create(struct module_table_outputs outputs, pi
 void module_table_destroy(struct module_table *table);
 
 /* Adds a file that the guest announced. A file without a build id gets an id made of its contents if the file at its
- * path is certainly the mapped file. Otherwise it has no names, since another file's names would be wrong. Returns 0;
+ * path is certainly the mapped file. Otherwise it has no names, since another file's names would be wrong. The same
+ * holds for a file with the path and build id of an earlier one, but another identity. Returns 0;
  * -EINVAL: the addresses, the path or the build id are invalid; -ENOSPC: too many modules; -ENOMEM. */
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size);
+
+/* Returns whether module_table_add() has met this file before, so that it takes no more memory. */
+bool module_table_knows(const struct module_table *table,
+			const struct definition_module *definition);
+
+/* Forgets the file at these addresses, which was unloaded: from now on they are in no file. Stacks up to nr_stacks were
+ * captured before, and may still come: module_table_find_of() finds its frames for them, as long as no more than
+ * FILE_MEMORY_UNLOADED others were unloaded since. 0; -EINVAL: start >= end; -ENOSPC; -ENOMEM. */
+int module_table_remove(struct module_table *table, uint64_t start, uint64_t end,
+			uint32_t nr_stacks);
 
 /* Adds a Python file of generated/generated_path.h that the process runs, which is a module, too. Returns as
  * module_table_add(); *module_id is MESSAGE_FRAME_NO_MODULE on error. */
@@ -51,6 +62,10 @@ int module_table_add_generated(struct module_table *table, const char *path, siz
  * the address as the offset. An address in no module gets MESSAGE_FRAME_NO_MODULE, with the address as the offset.
  * Returns 0 or -ENOMEM. */
 int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame);
+
+/* The same for an address in the stack with this number (module_table_remove()), from 1. */
+int module_table_find_of(struct module_table *table, uint32_t stack, uint64_t address,
+			 struct message_frame *frame);
 
 /* Reads /proc/PID/maps now and forgets files that are not mapped any more. It is for a process without a guest whose
  * changes of mappings the caller learns from elsewhere: until the next call the maps are hardly read again. Returns

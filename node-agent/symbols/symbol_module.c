@@ -93,7 +93,7 @@ static bool is_same(const struct symbolizer_module *place, struct elf_file *file
 		return true;
 	uint32_t size = elf_file_build_id(file, id, sizeof(id));
 	if (place->kind == SYMBOLIZER_CONTENT_ID) {
-		if (size > 0 || !content_id_of(file, id))
+		if (!content_id_of(file, id))
 			return false;
 		size = CONTENT_ID_SIZE;
 	}

@@ -10,7 +10,8 @@
 
 enum symbolizer_kind {
 	SYMBOLIZER_BUILD_ID,   /* an ELF file, known by its build id */
-	SYMBOLIZER_CONTENT_ID, /* an ELF file without a build id, known by content_id_of() */
+	/* an ELF file without a build id, or with that of another file, known by content_id_of() */
+	SYMBOLIZER_CONTENT_ID,
 	SYMBOLIZER_PERF_MAP,   /* no file: the code that a process generates, by its perf_map.h */
 	SYMBOLIZER_GENERATED, /* a Python file that Inductor generated; its addresses are lines, and the names
 				  those of generated/kernel_lines.h */

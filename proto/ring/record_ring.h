@@ -197,6 +197,9 @@ void record_ring_own_meters(const struct record_ring *ring, uint64_t sums[RECORD
 /* Launches so far that asked the GPU for work and did not fail, recorded or not, by the lanes and the ledger. */
 uint64_t record_ring_own_launches(const struct record_ring *ring);
 
+/* The highest id of a stack so far. Any thread of the guest. */
+uint32_t record_ring_own_stacks(const struct record_ring *ring);
+
 /* The agent's command if it is newer than *seq, which then becomes its number (0 before the first). One thread. */
 bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
 			   struct record_ring_command *command);

@@ -18,7 +18,7 @@
 #include "proto/definition.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 8u
+#define RING_VERSION 9u
 #define RING_PAGE    4096u
 #define RING_REASONS 128u                     /* LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last one is the process itself */

@@ -509,6 +509,13 @@ void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger
 		atomic_fetch_add_explicit(&counter->ns, ns, memory_order_relaxed);
 }
 
+uint32_t record_ring_own_stacks(const struct record_ring *ring)
+{
+	uint32_t stacks = atomic_load_explicit(&ring->header->next_stack, memory_order_relaxed);
+
+	return stacks < ring->stacks ? stacks : ring->stacks;
+}
+
 uint64_t record_ring_own_launches(const struct record_ring *ring)
 {
 	const struct ring_counter *own = &ring->counters[RECORD_DEVICES_MAX * RING_REASONS];

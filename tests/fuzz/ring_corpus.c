@@ -43,7 +43,8 @@ static void add_definitions(void)
 {
 	const struct definition_name name = {.name_id = 1};
 	const struct definition_module module = {0x1000, 0x9000, 0x1000, 1, DEFINITION_MODULE_MAIN,
-						 {7}};
+						 {7},    9};
+	const struct definition_unload unload = {0x1000, 0x9000, 1, 0};
 	const struct definition_device device = {.device_id = 0, .pci_bus = 0x17};
 	const struct definition_clock clock = {100, 1000, 50, 1};
 	const struct definition_notice notice = {.code = NOTICE_NO_CUPTI};
@@ -64,6 +65,7 @@ static void add_definitions(void)
 
 	define(DEFINITION_NAME, &name, sizeof(name));
 	define(DEFINITION_MODULE, &module, sizeof(module));
+	add(RING_EDIT_DEFINITION, DEFINITION_UNLOAD, 0, &unload, sizeof(unload));
 	define(DEFINITION_DEVICE, &device, sizeof(device));
 	add(RING_EDIT_DEFINITION, DEFINITION_CLOCK, 0, &clock, sizeof(clock));
 	define(DEFINITION_NOTICE, &notice, sizeof(notice));

@@ -208,6 +208,8 @@ static void keep_definition(struct test_agent *agent, uint32_t type, const uint8
 			    size < sizeof(struct test_module));
 		memcpy(&agent->modules[agent->nr_modules++], body, size);
 		break;
+	case DEFINITION_UNLOAD:
+		break;
 	case DEFINITION_DEVICE:
 		assert_true(agent->nr_devices < TEST_AGENT_DEVICES);
 		memcpy(&agent->devices[agent->nr_devices++], body, sizeof(agent->devices[0]));

@@ -140,17 +140,78 @@ static void full_table_gives_no_id_but_keeps_old_ones(void **state)
 	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), first);
 }
 
-static void new_epoch_makes_known_frames_new(void **state)
+/* Return addresses, so the call before the end is inside. */
+static void stacks_with_unloaded_code_are_new_and_others_keep_their_ids(void **state)
 {
 	struct fixture *fixture = *state;
-	uint64_t frames[4];
+	const uint64_t inside[] = {0x5000, 0x2001, 0x6000}, last[] = {0x3000}, first[] = {0x2000};
+	const uint32_t epoch = stack_table_epoch(fixture->table);
+	const uint32_t ids[] = {intern(fixture->table, &fixture->cache, inside, 3),
+				intern(fixture->table, &fixture->cache, last, 1),
+				intern(fixture->table, &fixture->cache, first, 1)};
 
-	fill(frames, 4, 1);
-	uint32_t id = intern(fixture->table, &fixture->cache, frames, 4);
-	stack_table_new_epoch(fixture->table);
-	uint32_t later = intern(fixture->table, &fixture->cache, frames, 4);
-	assert_int_not_equal(later, id);
-	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), later);
+	stack_table_unloaded(fixture->table, 0x2000, 0x3000);
+	assert_int_not_equal(stack_table_epoch(fixture->table), epoch);
+	uint32_t later = intern(fixture->table, &fixture->cache, inside, 3);
+	assert_int_equal(later, ids[2] + 1);
+	assert_int_equal(intern(fixture->table, &fixture->cache, inside, 3), later);
+	assert_int_equal(intern(fixture->table, &fixture->cache, last, 1), later + 1);
+	assert_int_equal(intern(fixture->table, &fixture->cache, first, 1), ids[2]);
+}
+
+/* A plugin that is loaded again and again, beside another one at the same place. */
+static void code_that_comes_back_has_the_ids_of_its_last_time(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t plugin[] = {0x2010, 0x9010}, elsewhere[] = {0x8010, 0x9010};
+	const uint32_t other = intern(fixture->table, &fixture->cache, elsewhere, 2);
+	uint32_t ids[2] = {0}, nr_changed = 0;
+
+	intern(fixture->table, &fixture->cache, plugin, 2);
+	for (uint32_t i = 0; i < 4 * TEST_RING_STACKS; i++) {
+		uint32_t *id = &ids[i % 2];
+
+		stack_table_unloaded(fixture->table, 0x2000, 0x3000);
+		stack_table_loaded(fixture->table, 0x2000, 0x3000, 77 + i % 2);
+		uint32_t now = intern(fixture->table, &fixture->cache, plugin, 2);
+		nr_changed += now != *id;
+		*id = now;
+		nr_changed += intern(fixture->table, &fixture->cache, elsewhere, 2) != other;
+	}
+	assert_int_not_equal(ids[0], RECORD_STACK_NONE);
+	assert_int_not_equal(ids[0], ids[1]);
+	assert_int_equal(nr_changed, 2);
+}
+
+static void look_ups_of_stacks_with_unloaded_code_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t inside[] = {0x2010}, outside[] = {0x8010};
+
+	intern(fixture->table, &fixture->cache, inside, 1);
+	assert_false(fixture->cache.in_place);
+	assert_false(stack_table_is_place(fixture->table, 0x2000, 0x3000));
+	stack_table_unloaded(fixture->table, 0x2000, 0x3000);
+	assert_true(stack_table_is_place(fixture->table, 0x2000, 0x3000));
+	assert_int_equal(stack_table_in_places(fixture->table), 0);
+	for (int i = 0; i < 3; i++) {
+		intern(fixture->table, &fixture->cache, inside, 1);
+		assert_true(fixture->cache.in_place);
+		intern(fixture->table, &fixture->cache, outside, 1);
+		assert_false(fixture->cache.in_place);
+	}
+	assert_int_equal(stack_table_in_places(fixture->table), 3);
+}
+
+static void code_that_comes_to_a_fresh_place_changes_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t frames[] = {0x2010};
+	const uint32_t id = intern(fixture->table, &fixture->cache, frames, 1);
+
+	stack_table_loaded(fixture->table, 0x2000, 0x3000, 1);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 1), id);
+	assert_int_equal(stack_table_epoch(fixture->table), 0);
 }
 
 static uint32_t intern_body(struct fixture *fixture, uint64_t key, const uint64_t *words)
@@ -201,27 +262,29 @@ static void a_range_is_not_found_by_the_code_of_another(void **state)
 	assert_int_equal(stack_table_add(fixture->table, &fixture->cache, hash, second, 2), id + 1);
 }
 
-static void a_body_of_an_earlier_epoch_is_new(void **state)
+static void a_body_of_code_that_was_unloaded_is_new(void **state)
 {
 	struct fixture *fixture = *state;
-	const uint64_t words[] = {1, 2};
-	uint32_t id = intern_body(fixture, 1, words);
+	const uint64_t words[] = {0x2001, 2}, others[] = {0x5001, 2};
+	uint32_t id = intern_body(fixture, 1, words), other = intern_body(fixture, 2, others);
 
-	stack_table_new_epoch(fixture->table);
-	assert_int_equal(intern_body(fixture, 2, words), id + 1);
-	assert_int_equal(intern_body(fixture, 3, words), id + 1);
+	stack_table_unloaded(fixture->table, 0x2000, 0x3000);
+	assert_int_equal(intern_body(fixture, 3, others), other);
+	assert_int_equal(intern_body(fixture, 4, words), other + 1);
+	assert_int_equal(intern_body(fixture, 5, words), other + 1);
+	assert_int_equal(intern_body(fixture, 1, words), id); /* its key is no address there */
 }
 
-/* The epoch changes between the walk and the body. */
-static void a_body_belongs_to_the_epoch_of_its_keys(void **state)
+/* The place changes between the walk and the body. */
+static void a_body_belongs_to_the_time_of_its_keys(void **state)
 {
 	struct fixture *fixture = *state;
-	const uint64_t words[] = {1, 2};
+	const uint64_t words[] = {0x2001, 2};
 	uint64_t hash, key = 1;
 
 	assert_int_equal(stack_table_find(fixture->table, &fixture->cache, &key, 1, &hash),
 			 RECORD_STACK_NONE);
-	stack_table_new_epoch(fixture->table);
+	stack_table_unloaded(fixture->table, 0x2000, 0x3000);
 	uint32_t id = stack_table_add(fixture->table, &fixture->cache, hash, words, 2);
 	assert_int_equal(intern_body(fixture, 2, words), id + 1);
 }
@@ -311,15 +374,22 @@ int main(void)
 		cmocka_unit_test_setup_teardown(empty_stack_has_no_id, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_table_gives_no_id_but_keeps_old_ones, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(new_epoch_makes_known_frames_new, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(
+			stacks_with_unloaded_code_are_new_and_others_keep_their_ids, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(code_that_comes_back_has_the_ids_of_its_last_time,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(look_ups_of_stacks_with_unloaded_code_are_counted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(code_that_comes_to_a_fresh_place_changes_nothing,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_body_with_ever_new_keys_has_one_id, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_range_is_not_found_by_the_code_of_another, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_body_of_an_earlier_epoch_is_new, set_up,
+		cmocka_unit_test_setup_teardown(a_body_of_code_that_was_unloaded_is_new, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(a_body_belongs_to_the_epoch_of_its_keys, set_up,
+		cmocka_unit_test_setup_teardown(a_body_belongs_to_the_time_of_its_keys, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_known_body_is_found_when_the_ring_is_full, set_up,
 						tear_down),

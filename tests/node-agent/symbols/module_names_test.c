@@ -13,11 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/node-agent/guests/loaded_fixture.h"
-#include "node-agent/symbols/module_table.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/symbols/module_table.h"
 #include "node-agent/symbols/symbolizer.h"
+#include "tests/node-agent/guests/loaded_fixture.h"
 
 #define WAIT_MS 30000
 
@@ -310,6 +311,56 @@ static void two_builds_at_one_path_are_two_modules(void **state)
 	loaded_fixture_remove(directory);
 }
 
+/* Announces the victim's function as the guest does, under its file's build id. */
+static struct message_frame announced(struct module_table *modules, const struct victim *victim,
+				      const char *path, uint64_t identity)
+{
+	struct definition_module definition = {
+		.start = victim->function,
+		.end = victim->function + 1,
+		.bias = victim->function - loaded_fixture_function(path, "victim_function"),
+		.identity = identity,
+	};
+	struct elf_file *file = loaded_fixture_open(path);
+
+	definition.build_id_size =
+		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));
+	assert_true(definition.build_id_size > 0);
+	elf_file_close(file);
+	assert_int_equal(module_table_add(modules, &definition, path, strlen(path)), 0);
+	return frame_of(modules, victim->function);
+}
+
+/* As with --build-id=0x1234. */
+static void a_build_with_an_earlier_ones_build_id_and_path_is_another_module(void **state)
+{
+	struct victim victim = start(pie_path, false);
+	struct agent_part part;
+
+	(void)state;
+	begin(&part, false);
+	struct module_table *modules =
+		module_table_create(part.outputs, victim.pid, getuid(), true);
+	struct message_frame first = announced(modules, &victim, pie_path, 1);
+	struct message_frame second = announced(modules, &victim, pie_path, 2);
+	assert_int_not_equal(second.module, first.module);
+	assert_string_equal(name_of(&part, &second), "victim_function");
+	assert_int_equal(announced(modules, &victim, pie_path, 1).module, first.module);
+	assert_int_equal(announced(modules, &victim, pie_path, 2).module, second.module);
+	module_table_destroy(modules);
+
+	/* Where files cannot be looked at, only the first one has names. */
+	modules = module_table_create(part.outputs, victim.pid, getuid(), false);
+	assert_int_equal(announced(modules, &victim, pie_path, 1).module, first.module);
+	struct message_frame other = announced(modules, &victim, pie_path, 2);
+	assert_int_not_equal(other.module, first.module);
+	assert_int_not_equal(other.module, second.module);
+	assert_null(name_of(&part, &other));
+	end(&victim);
+	module_table_destroy(modules);
+	finish(&part);
+}
+
 /* Announces the victim's program, as a guest would, once its process is gone. */
 static bool is_named_late(const char *path, bool touched)
 {
@@ -413,6 +464,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_program_that_was_deleted_and_has_ended_keeps_its_names),
 		cmocka_unit_test(a_program_replaced_while_it_runs_never_gets_the_new_ones_names),
 		cmocka_unit_test(two_builds_at_one_path_are_two_modules),
+		cmocka_unit_test(a_build_with_an_earlier_ones_build_id_and_path_is_another_module),
 		cmocka_unit_test(
 			a_file_announced_after_the_end_is_believed_if_it_is_older_than_the_process),
 		cmocka_unit_test(generated_code_is_named_by_each_process_for_itself),
