@@ -109,7 +109,7 @@ enum ledger_reason {
 	/* calls metered that took too long to be the guest's work alone */
 	LEDGER_METER_OUTLIER = 58,
 	LEDGER_METER_STACKS = 59, /* stacks added; all of them are metered */
-	/* launching threads (ns: from their first call to their last metered one) */
+	/* launching threads (ns: from their first call to their end, or to their last complete block of 64) */
 	LEDGER_METER_THREADS = 60,
 	/* bytes of unwind tables that processes built (ns: of CPU time to build them) */
 	LEDGER_METER_TABLES = 61,

@@ -10,7 +10,7 @@ static_assert(RECORD_METER_NATIVE_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_NAT
 		      RECORD_METER_INTERN_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_INTERN &&
 		      RECORD_METER_EXIT_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_EXIT &&
 		      LAUNCH_METER_EXIT + 1 == LAUNCH_METER_PARTS,
-	      "add_call() counts on it");
+	      "add_block() counts on it");
 
 #define FIRST_PLACE (LAUNCH_METER_PERIOD / 2 - 1)
 #define TRIALS      31u
@@ -64,14 +64,6 @@ static uint8_t next_place(uint8_t place)
 	return (uint8_t)((5u * place + 17u) % LAUNCH_METER_PERIOD);
 }
 
-static void wait_for_next(struct launch_meter *meter)
-{
-	uint8_t place = next_place(meter->place);
-
-	meter->left = self.period == 1 ? 1 : (int32_t)LAUNCH_METER_PERIOD - meter->place + place;
-	meter->place = place;
-}
-
 static bool is_full(void)
 {
 	return self.period == 1;
@@ -97,14 +89,44 @@ static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint6
 {
 	meter->to = to;
 	meter->since_ns = now_ns;
-	meter->place = FIRST_PLACE;
-	meter->left = (int32_t)FIRST_PLACE;
+	if (!meter->handed)
+		meter->place = FIRST_PLACE;
+	meter->left = meter->handed ? meter->handed - 1 : (int32_t)FIRST_PLACE;
 	set_scale(now_ns, launch_meter_cycles());
 	add(meter, RECORD_METER_THREADS, 1);
 	if (is_full()) { /* this call is metered from here on */
 		meter->left = 0;
 		launch_meter_begin(meter);
 	}
+}
+
+/* Adds what was metered, for all calls of its blocks, and their time. */
+static void add_block(struct launch_meter *meter, uint64_t now_ns)
+{
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++) {
+		add(meter, RECORD_METER_ENTRY_NS + part,
+		    meter->part_ns[part] * meter->calls / meter->metered);
+		meter->part_ns[part] = 0;
+	}
+	add(meter, RECORD_METER_METERED, meter->metered);
+	add(meter, RECORD_METER_CALLS, meter->calls);
+	meter->metered = meter->calls = 0;
+	if (now_ns > meter->since_ns)
+		meter->earlier_ns += now_ns - meter->since_ns;
+	add(meter, RECORD_METER_THREAD_NS, meter->earlier_ns);
+	meter->earlier_ns = 0;
+	meter->since_ns = now_ns;
+}
+
+/* A block whose metered call was interrupted may be over before one counts. It is then added with the next block. */
+static void end_block(struct launch_meter *meter, uint64_t now_ns)
+{
+	meter->calls += LAUNCH_METER_PERIOD;
+	if (meter->metered)
+		add_block(meter, now_ns);
+	meter->place = next_place(meter->place);
+	meter->is_past = false;
+	meter->left = meter->place + 1;
 }
 
 void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns)
@@ -114,10 +136,15 @@ void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_
 	meter->has_come = true;
 	if (meter->left > 0)
 		return;
-	set_scale(now_ns, launch_meter_cycles());
-	meter->call_ns = now_ns;
-	meter->is_next = true;
-	wait_for_next(meter);
+	if (!meter->is_past) {
+		set_scale(now_ns, launch_meter_cycles());
+		meter->call_ns = now_ns;
+		meter->is_next = true;
+		meter->is_past = !is_full();
+		meter->left = is_full() ? 1 : (int32_t)LAUNCH_METER_PERIOD - 1 - meter->place;
+	}
+	if (meter->left <= 0)
+		end_block(meter, now_ns);
 }
 
 void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part)
@@ -141,18 +168,19 @@ void launch_meter_go_on(struct launch_meter *meter)
 	meter->on = true;
 }
 
-/* Adds what the metered call took, in cycles. */
+/* Takes in what the metered call took, in cycles. Until the shares of its parts are known, all of it is the entry's. */
 static void add_call(struct launch_meter *meter, const uint64_t parts[LAUNCH_METER_PARTS],
 		     uint64_t all, uint64_t cycles)
 {
-	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
-		add(meter, RECORD_METER_ENTRY_NS + part,
-		    to_ns(all ? cycles * parts[part] / all : 0) * self.period);
-	add(meter, RECORD_METER_METERED, 1);
-	add(meter, RECORD_METER_CALLS, self.period);
-	if (meter->call_ns > meter->since_ns)
-		add(meter, RECORD_METER_THREAD_NS, meter->call_ns - meter->since_ns);
-	meter->since_ns = meter->call_ns;
+	if (all == 0)
+		meter->part_ns[LAUNCH_METER_ENTRY] += to_ns(cycles);
+	for (uint32_t part = 0; all && part < LAUNCH_METER_PARTS; part++)
+		meter->part_ns[part] += to_ns(cycles * parts[part] / all);
+	meter->metered++;
+	if (!is_full())
+		return;
+	meter->calls++;
+	add_block(meter, meter->call_ns);
 }
 
 /* What is left of cycles without the stamps' own. A counter may jump (to_ns()). */
@@ -181,9 +209,9 @@ void launch_meter_end(struct launch_meter *meter)
 		whole = without_own(whole, self.own_whole);
 	const uint64_t ns = to_ns(whole);
 	if (meter->tells_shares) {
-		for (uint32_t part = 0; ns <= LAUNCH_METER_OUTLIER_NS && part < LAUNCH_METER_PARTS;
-		     part++)
-			meter->shares[part] += meter->cycles[part];
+		if (ns <= LAUNCH_METER_OUTLIER_NS)
+			for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+				meter->shares[part] += meter->cycles[part];
 		meter->is_next = true;
 		return;
 	}
@@ -197,6 +225,23 @@ void launch_meter_end(struct launch_meter *meter)
 	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
 		all += parts[part];
 	add_call(meter, parts, all, whole);
+}
+
+void launch_meter_hand_on(struct launch_meter *meter, uint64_t now_ns)
+{
+	if (!meter->to)
+		return;
+	if (now_ns > meter->since_ns)
+		meter->earlier_ns += now_ns - meter->since_ns;
+	if (is_full()) {
+		add(meter, RECORD_METER_THREAD_NS, meter->earlier_ns);
+		meter->earlier_ns = 0;
+		meter->is_next = false; /* the next thread's first call says so itself */
+	}
+	meter->handed = meter->left;
+	meter->left = 0;
+	meter->to = NULL;
+	meter->on = meter->by_part = meter->open = false;
 }
 
 void launch_meter_add_stack(struct launch_meter *meter, uint64_t begin, uint32_t stacks)
