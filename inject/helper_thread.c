@@ -192,14 +192,23 @@ static void say_cost(enum cost_level before, enum cost_verdict verdict, uint64_t
 static void watch_cost(uint64_t now_ns)
 {
 	const enum cost_level before = self.cost.level;
-	uint64_t sums[RECORD_METER_WORDS];
+	const uint32_t lanes = record_ring_own_lanes(self.parts.ring);
+	bool has_python = false;
 
 	if (!self.cost.allowed)
 		return;
-	record_ring_own_meters(self.parts.ring, sums);
+	for (uint32_t lane = 0; lane < lanes; lane++) {
+		const _Atomic uint64_t *meter = record_ring_meter(self.parts.ring, lane);
+		uint64_t words[RECORD_METER_WORDS];
+
+		for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
+			words[word] = atomic_load_explicit(&meter[word], memory_order_relaxed);
+		has_python |= words[RECORD_METER_PYTHON_NS] > 0;
+		cost_limit_take(&self.cost, lane, words, now_ns);
+	}
 	/* An interpreter alone does not do: perhaps no thread of its launches. */
-	self.cost.has_python = self.parts.native_stacks && sums[RECORD_METER_PYTHON_NS] > 0;
-	enum cost_verdict verdict = cost_limit_judge(&self.cost, sums);
+	self.cost.has_python = self.parts.native_stacks && has_python;
+	enum cost_verdict verdict = cost_limit_judge(&self.cost, now_ns);
 	cost_limit_set(self.cost.level);
 	if (verdict != COST_VERDICT_SAME && self.cost_notices++ < COST_NOTICES)
 		say_cost(before, verdict, now_ns);
