@@ -30,6 +30,7 @@
 #include "inject/launch/autograd_origin.h"
 #include "inject/launch/cost_limit.h"
 #include "inject/launch/kernel_context.h"
+#include "inject/launch/launch_meter.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
@@ -73,7 +74,7 @@ static struct {
 	enum python_state python_said;
 	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
-	uint64_t table_bytes, table_ns; /* counted so far */
+	uint64_t table_bytes, table_ns, wall_ns; /* counted so far */
 	struct cost_limit cost;
 	uint32_t cost_notices;
 	uint64_t start_ns;
@@ -271,6 +272,18 @@ static void count_tables(void)
 	self.table_ns = totals.build_ns;
 }
 
+/* Counts the process's time since its first launch. */
+static void count_wall(uint64_t now_ns)
+{
+	const uint64_t first_ns = launch_meter_first_ns();
+
+	if (!first_ns || now_ns <= first_ns + self.wall_ns)
+		return;
+	record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_METER_WALL, !self.wall_ns,
+			  now_ns - first_ns - self.wall_ns);
+	self.wall_ns = now_ns - first_ns;
+}
+
 static void do_once_a_second(uint64_t now_ns, bool last)
 {
 	if (!last && now_ns < self.next_statistics_ns)
@@ -279,6 +292,7 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	program_steps_publish(self.parts.definitions);
 	activity_buffers_define(last);
 	count_tables();
+	count_wall(now_ns);
 	if (!last) {
 		record_ring_trim_launches(self.parts.ring);
 		activity_buffers_trim();

@@ -149,6 +149,13 @@ enum ledger_reason {
 	LEDGER_METRIC_SHARED = 81,
 	/* of these, launches whose counts are lost: CUPTI has none, no record came, or no room */
 	LEDGER_METRIC_LOST = 82,
+	/* calls of the lane in which the guest took most, as of LEDGER_METER (ns: the guest's time in them and in new
+	 * stacks) */
+	LEDGER_METER_BUSIEST = 83,
+	LEDGER_METER_BUSIEST_THREAD =
+		84, /* new stacks of that lane (ns: the time of its threads) */
+	/* processes that launched (ns: of wall time from their first launch on) */
+	LEDGER_METER_WALL = 85,
 	LEDGER_REASONS,
 };
 

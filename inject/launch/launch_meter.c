@@ -28,6 +28,13 @@ static struct {
 #define SCALE_SHIFT 24
 static _Atomic uint64_t scale;
 
+static _Atomic uint64_t first_ns;
+
+uint64_t launch_meter_first_ns(void)
+{
+	return atomic_load_explicit(&first_ns, memory_order_relaxed);
+}
+
 /* The guest starts long before the first launch, so the scale is exact to far less than the metered times are. */
 static void set_scale(uint64_t now_ns, uint64_t now_cycles)
 {
@@ -87,6 +94,10 @@ void launch_meter_begin(struct launch_meter *meter)
 
 static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns)
 {
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong_explicit(&first_ns, &none, now_ns, memory_order_relaxed,
+						memory_order_relaxed);
 	meter->to = to;
 	meter->since_ns = now_ns;
 	if (!meter->handed)
@@ -318,5 +329,6 @@ void launch_meter_init(uint32_t period)
 	measure_own();
 	self.period = period;
 	self.start_ns = monotonic_ns();
+	first_ns = 0;
 	self.start_cycles = launch_meter_cycles();
 }

@@ -63,6 +63,9 @@ struct launch_meter { /* zeroed: the thread has made no call */
 /* Begins to measure the counter. period: LAUNCH_METER_PERIOD, or 1. Call it before the first launch. */
 void launch_meter_init(uint32_t period);
 
+/* CLOCK_MONOTONIC of the first call of any thread since launch_meter_init(); 0: there was none. Any thread. */
+uint64_t launch_meter_first_ns(void);
+
 static inline uint64_t launch_meter_cycles(void)
 {
 #if defined(__x86_64__)

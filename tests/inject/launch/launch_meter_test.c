@@ -304,6 +304,30 @@ static void threads_add_up(void **state)
 	assert_int_equal(entry(fixture, LEDGER_METER).count, 30);
 }
 
+/* It is neither the lane with most calls nor that with the largest share. */
+static void the_lane_that_paid_most_has_its_own_entries(void **state)
+{
+	static const uint64_t calls[] = {6400, 640, 64}, each_ns[] = {10, 200, 900};
+	static const uint64_t thread_ns[] = {5000000, 7000000, 60000};
+	struct fixture *fixture = *state;
+
+	for (uint32_t lane = 0; lane < 3; lane++) {
+		_Atomic uint64_t *words = claim(fixture);
+
+		words[RECORD_METER_CALLS] = calls[lane];
+		words[RECORD_METER_NATIVE_NS] = calls[lane] * each_ns[lane] - 1000;
+		words[RECORD_METER_EXIT_NS] = 1000;
+		words[RECORD_METER_STACKS] = lane + 3;
+		words[RECORD_METER_STACK_NS] = 50;
+		words[RECORD_METER_THREAD_NS] = thread_ns[lane];
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST).count, 640);
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST).ns, 640 * 200 + 50);
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST_THREAD).count, 4);
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST_THREAD).ns, 7000000);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 6400 + 640 + 64);
+}
+
 static void the_parts_are_the_whole(void **state)
 {
 	static const enum ledger_reason parts[] = {LEDGER_METER_ENTRY, LEDGER_METER_NATIVE,
@@ -404,6 +428,7 @@ int main(void)
 		TEST(a_full_meter_counts_threads_up_to_their_ends),
 		TEST(an_interrupted_call_stands_for_itself_and_the_next_takes_its_place),
 		TEST(threads_add_up),
+		TEST(the_lane_that_paid_most_has_its_own_entries),
 		TEST(the_parts_are_the_whole),
 		TEST(a_call_without_exit_is_metered_up_to_its_end),
 		TEST(new_stacks_are_counted_on_calls_that_are_not_metered),
