@@ -99,7 +99,7 @@ static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint6
 	atomic_compare_exchange_strong_explicit(&first_ns, &none, now_ns, memory_order_relaxed,
 						memory_order_relaxed);
 	meter->to = to;
-	meter->since_ns = now_ns;
+	meter->since_ns = now_ns - meter->since_ns;
 	if (!meter->handed)
 		meter->place = FIRST_PLACE;
 	meter->left = meter->handed ? meter->handed - 1 : (int32_t)FIRST_PLACE;
@@ -111,22 +111,34 @@ static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint6
 	}
 }
 
-/* Adds what was metered, for all calls of its blocks, and their time. */
+static void add_time(struct launch_meter *meter, uint64_t now_ns)
+{
+	if (now_ns <= meter->since_ns)
+		return;
+	add(meter, RECORD_METER_THREAD_NS, now_ns - meter->since_ns);
+	meter->since_ns = now_ns;
+}
+
+/* Adds what was metered, for all calls of its blocks, and their time. Until the shares of the parts are known, all of
+ * it is the entry's. */
 static void add_block(struct launch_meter *meter, uint64_t now_ns)
 {
+	uint64_t all = 0;
+
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+		all += meter->shares[part];
 	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++) {
-		add(meter, RECORD_METER_ENTRY_NS + part,
-		    meter->part_ns[part] * meter->calls / meter->metered);
-		meter->part_ns[part] = 0;
+		uint64_t ns = part == LAUNCH_METER_ENTRY ? meter->ns : 0;
+
+		if (all)
+			ns = meter->ns * meter->shares[part] / all;
+		add(meter, RECORD_METER_ENTRY_NS + part, ns * meter->calls / meter->metered);
 	}
 	add(meter, RECORD_METER_METERED, meter->metered);
 	add(meter, RECORD_METER_CALLS, meter->calls);
-	meter->metered = meter->calls = 0;
-	if (now_ns > meter->since_ns)
-		meter->earlier_ns += now_ns - meter->since_ns;
-	add(meter, RECORD_METER_THREAD_NS, meter->earlier_ns);
-	meter->earlier_ns = 0;
-	meter->since_ns = now_ns;
+	meter->metered = 0;
+	meter->calls = meter->ns = 0;
+	add_time(meter, now_ns);
 }
 
 /* A block whose metered call was interrupted may be over before one counts. It is then added with the next block. */
@@ -149,7 +161,8 @@ void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_
 		return;
 	if (!meter->is_past) {
 		set_scale(now_ns, launch_meter_cycles());
-		meter->call_ns = now_ns;
+		if (is_full())
+			add_time(meter, now_ns);
 		meter->is_next = true;
 		meter->is_past = !is_full();
 		meter->left = is_full() ? 1 : (int32_t)LAUNCH_METER_PERIOD - 1 - meter->place;
@@ -179,19 +192,13 @@ void launch_meter_go_on(struct launch_meter *meter)
 	meter->on = true;
 }
 
-/* Takes in what the metered call took, in cycles. Until the shares of its parts are known, all of it is the entry's. */
-static void add_call(struct launch_meter *meter, const uint64_t parts[LAUNCH_METER_PARTS],
-		     uint64_t all, uint64_t cycles)
+/* Adds what the metered call took, which stands for itself alone. */
+static void add_call(struct launch_meter *meter)
 {
-	if (all == 0)
-		meter->part_ns[LAUNCH_METER_ENTRY] += to_ns(cycles);
-	for (uint32_t part = 0; all && part < LAUNCH_METER_PARTS; part++)
-		meter->part_ns[part] += to_ns(cycles * parts[part] / all);
-	meter->metered++;
-	if (!is_full())
-		return;
-	meter->calls++;
-	add_block(meter, meter->call_ns);
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+		add(meter, RECORD_METER_ENTRY_NS + part, to_ns(meter->cycles[part]));
+	add(meter, RECORD_METER_METERED, 1);
+	add(meter, RECORD_METER_CALLS, 1);
 }
 
 /* What is left of cycles without the stamps' own. A counter may jump (to_ns()). */
@@ -202,7 +209,7 @@ static uint64_t without_own(uint64_t cycles, uint64_t own)
 
 void launch_meter_end(struct launch_meter *meter)
 {
-	uint64_t whole = 0, all = 0;
+	uint64_t whole = 0;
 
 	meter->on = meter->by_part = meter->open = false;
 	if (!meter->has_come && meter->left == meter->left_before) {
@@ -232,24 +239,24 @@ void launch_meter_end(struct launch_meter *meter)
 		meter->is_next = true;
 		return;
 	}
-	const uint64_t *parts = has_parts ? meter->cycles : meter->shares;
-	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
-		all += parts[part];
-	add_call(meter, parts, all, whole);
+	if (is_full()) {
+		add_call(meter);
+		return;
+	}
+	meter->ns += (uint32_t)ns;
+	meter->metered++;
 }
 
 void launch_meter_hand_on(struct launch_meter *meter, uint64_t now_ns)
 {
 	if (!meter->to)
 		return;
-	if (now_ns > meter->since_ns)
-		meter->earlier_ns += now_ns - meter->since_ns;
 	if (is_full()) {
-		add(meter, RECORD_METER_THREAD_NS, meter->earlier_ns);
-		meter->earlier_ns = 0;
+		add_time(meter, now_ns);
 		meter->is_next = false; /* the next thread's first call says so itself */
 	}
-	meter->handed = meter->left;
+	meter->since_ns = now_ns > meter->since_ns ? now_ns - meter->since_ns : 0;
+	meter->handed = (uint8_t)meter->left;
 	meter->left = 0;
 	meter->to = NULL;
 	meter->on = meter->by_part = meter->open = false;

@@ -44,20 +44,18 @@ struct launch_meter { /* zeroed: the thread has made no call */
 	bool is_past;        /* the block's place of the metered call has come */
 	uint8_t turn;        /* of SHARE_TURNS */
 	uint8_t part, place; /* of the stamp; of the metered call in its block */
+	uint8_t handed;      /* `left` of the thread before; 0: there was none */
+	uint8_t metered;     /* calls whose blocks are not added yet */
 	/* `left` when the call was opened; if it is the same at the end, and no turn came, the call does not count */
 	int32_t left_before;
-	uint64_t stamp;       /* cycles */
-	uint64_t call_ns;     /* CLOCK_MONOTONIC of the metered call, if all are */
-	uint64_t since_ns;    /* up to here, the thread's time is counted */
+	uint32_t calls; /* of blocks that are over and not added yet */
+	uint32_t ns;    /* that the metered calls took */
+	uint64_t stamp; /* cycles */
+	uint64_t
+		since_ns; /* up to here, the thread's time is counted; between two threads, the time not added yet */
 	_Atomic uint64_t *to; /* the lane's meter; NULL: none */
 	uint64_t cycles[LAUNCH_METER_PARTS];
 	uint64_t shares[LAUNCH_METER_PARTS]; /* cycles of the calls that tell them */
-	int32_t handed;                      /* `left` of the thread before; 0: there was none */
-	/* Not added yet: metered calls with their parts, the calls of blocks that are over, and the time of threads
-	 * that have ended. */
-	uint32_t metered, calls;
-	uint64_t part_ns[LAUNCH_METER_PARTS];
-	uint64_t earlier_ns;
 };
 
 /* Begins to measure the counter. period: LAUNCH_METER_PERIOD, or 1. Call it before the first launch. */
