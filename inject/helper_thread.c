@@ -29,6 +29,7 @@
 #include "inject/launch/autograd_origin.h"
 #include "inject/launch/cost_limit.h"
 #include "inject/launch/kernel_context.h"
+#include "inject/launch/launch_meter.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/metrics/kernel_metrics.h"
 #include "inject/sampling/kernel_sampler.h"
@@ -75,7 +76,7 @@ static struct {
 	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
 	uint64_t restless_until_ns;     /* files take each other's places */
-	uint64_t table_bytes, table_ns; /* counted so far */
+	uint64_t table_bytes, table_ns, wall_ns; /* counted so far */
 	struct cost_limit cost;
 	uint32_t cost_notices;
 	uint64_t start_ns;
@@ -194,14 +195,23 @@ static void say_cost(enum cost_level before, enum cost_verdict verdict, uint64_t
 static void watch_cost(uint64_t now_ns)
 {
 	const enum cost_level before = self.cost.level;
-	uint64_t sums[RECORD_METER_WORDS];
+	const uint32_t lanes = record_ring_own_lanes(self.parts.ring);
+	bool has_python = false;
 
 	if (!self.cost.allowed)
 		return;
-	record_ring_own_meters(self.parts.ring, sums);
+	for (uint32_t lane = 0; lane < lanes; lane++) {
+		const _Atomic uint64_t *meter = record_ring_meter(self.parts.ring, lane);
+		uint64_t words[RECORD_METER_WORDS];
+
+		for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
+			words[word] = atomic_load_explicit(&meter[word], memory_order_relaxed);
+		has_python |= words[RECORD_METER_PYTHON_NS] > 0;
+		cost_limit_take(&self.cost, lane, words, now_ns);
+	}
 	/* An interpreter alone does not do: perhaps no thread of its launches. */
-	self.cost.has_python = self.parts.native_stacks && sums[RECORD_METER_PYTHON_NS] > 0;
-	enum cost_verdict verdict = cost_limit_judge(&self.cost, sums);
+	self.cost.has_python = self.parts.native_stacks && has_python;
+	enum cost_verdict verdict = cost_limit_judge(&self.cost, now_ns);
 	cost_limit_set(self.cost.level);
 	if (verdict != COST_VERDICT_SAME && self.cost_notices++ < COST_NOTICES)
 		say_cost(before, verdict, now_ns);
@@ -264,6 +274,18 @@ static void count_tables(void)
 	self.table_ns = totals.build_ns;
 }
 
+/* Counts the process's time since its first launch. */
+static void count_wall(uint64_t now_ns)
+{
+	const uint64_t first_ns = launch_meter_first_ns();
+
+	if (!first_ns || now_ns <= first_ns + self.wall_ns)
+		return;
+	record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_METER_WALL, !self.wall_ns,
+			  now_ns - first_ns - self.wall_ns);
+	self.wall_ns = now_ns - first_ns;
+}
+
 static void do_once_a_second(uint64_t now_ns, bool last)
 {
 	if (!last && now_ns < self.next_statistics_ns)
@@ -272,6 +294,7 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	program_steps_publish(self.parts.definitions);
 	activity_buffers_define(last);
 	count_tables();
+	count_wall(now_ns);
 	if (!last) {
 		record_ring_trim_launches(self.parts.ring);
 		activity_buffers_trim();

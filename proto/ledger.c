@@ -206,6 +206,12 @@ static const struct {
 				  "measured launches dropped, because other work ran beside them",
 				  LEDGER_NOTED},
 	[LEDGER_METRIC_LOST] = {"metric_lost", "measured launches lost", LEDGER_LOST},
+	[LEDGER_METER_BUSIEST] =
+		{"meter_busiest",
+		 "calls that metered calls stand for, of the thread that paid most", LEDGER_COST},
+	[LEDGER_METER_BUSIEST_THREAD] = {"meter_busiest_thread",
+					 "new stacks of the thread that paid most", LEDGER_COST},
+	[LEDGER_METER_WALL] = {"meter_wall", "processes that launched", LEDGER_COST},
 };
 
 static int is_known(uint32_t reason)

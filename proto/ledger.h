@@ -109,7 +109,7 @@ enum ledger_reason {
 	/* calls metered that took too long to be the guest's work alone */
 	LEDGER_METER_OUTLIER = 58,
 	LEDGER_METER_STACKS = 59, /* stacks added; all of them are metered */
-	/* launching threads (ns: from their first call to their last metered one) */
+	/* launching threads (ns: from their first call to their end, or to their last complete block of 64) */
 	LEDGER_METER_THREADS = 60,
 	/* bytes of unwind tables that processes built (ns: of CPU time to build them) */
 	LEDGER_METER_TABLES = 61,
@@ -151,6 +151,13 @@ enum ledger_reason {
 	LEDGER_METRIC_LOST = 82,
 	/* launches that may have the names of a file whose place another one had taken, before the guest noticed */
 	LEDGER_STACK_STALE = 83,
+	/* calls of the lane in which the guest took most, as of LEDGER_METER (ns: the guest's time in them and in new
+	 * stacks) */
+	LEDGER_METER_BUSIEST = 84,
+	LEDGER_METER_BUSIEST_THREAD =
+		85, /* new stacks of that lane (ns: the time of its threads) */
+	/* processes that launched (ns: of wall time from their first launch on) */
+	LEDGER_METER_WALL = 86,
 	LEDGER_REASONS,
 };
 

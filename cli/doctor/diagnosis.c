@@ -282,8 +282,18 @@ static void ask_job_memory(struct diagnosis *diagnosis)
 	if (sizes.needed) {
 		guest_sizes_lack(&limits, text);
 		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
-			    "processes cannot be recorded: %s", text),
+			    "processes cannot be recorded: %s, and more for a program that has "
+			    "more "
+			    "in use than doctor",
+			    text),
 		       "ulimit -v unlimited");
+		return;
+	}
+	if (guest_sizes_are_tight(&sizes)) {
+		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_NOTE,
+			    "bursts of launches may be lost: in each process our library takes %s",
+			    text),
+		       "raise the limit that is named; docs/memory-limits.md lists the parts");
 		return;
 	}
 	find(diagnosis, "memory of jobs", DIAGNOSIS_GOOD,

@@ -149,6 +149,28 @@ bool guest_sizes_are_tight(const struct guest_sizes *sizes)
 	return sizes->ring.launch_lane_records <= full.launch_lane_records / 16;
 }
 
+/* Returns what the limit that set the sizes must be for sizes that are not tight; 0: the machine's memory did. */
+static uint64_t roomy(const struct memory_limits *limits, enum guest_sizes_limit limit)
+{
+	const uint64_t ranks = limits->ranks ? limits->ranks : 1;
+	struct guest_sizes sizes;
+	uint32_t times = HALVINGS_MAX;
+
+	do
+		size_all(&sizes, times);
+	while (guest_sizes_are_tight(&sizes) && times-- > 0);
+	switch (limit) {
+	case GUEST_SIZES_CGROUP:
+		return sizes.bound * CGROUP_SHARE * ranks;
+	case GUEST_SIZES_ADDRESS_SPACE:
+		return limits->address_space_used + 2 * (address_space(&sizes) + fixed(limits));
+	case GUEST_SIZES_FILE:
+		return record_ring_bytes(&sizes.ring);
+	default:
+		return 0;
+	}
+}
+
 static unsigned long long mib(uint64_t bytes)
 {
 	return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
@@ -170,11 +192,18 @@ void guest_sizes_text(const struct guest_sizes *sizes, const struct memory_limit
 		[GUEST_SIZES_FILE] = limits->file,
 	};
 
+	int length = 0;
+
 	if (sizes->limit == GUEST_SIZES_UNLIMITED)
 		snprintf(text, GUEST_SIZES_TEXT_MAX, "at most %llu MiB", mib(sizes->bound));
 	else
-		snprintf(text, GUEST_SIZES_TEXT_MAX, "at most %llu MiB, because %s %llu MiB",
-			 mib(sizes->bound), words[sizes->limit], mib(values[sizes->limit]));
+		length = snprintf(text, GUEST_SIZES_TEXT_MAX,
+				  "at most %llu MiB, because %s %llu MiB", mib(sizes->bound),
+				  words[sizes->limit], mib(values[sizes->limit]));
+	if (guest_sizes_are_tight(sizes) && roomy(limits, sizes->limit))
+		snprintf(text + length, GUEST_SIZES_TEXT_MAX - (size_t)length,
+			 "; %llu KiB are enough",
+			 (unsigned long long)((roomy(limits, sizes->limit) + 1023) >> 10));
 }
 
 void guest_sizes_lack(const struct memory_limits *limits, char text[static GUEST_SIZES_TEXT_MAX])

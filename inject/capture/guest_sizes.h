@@ -72,7 +72,7 @@ bool guest_sizes_are_tight(const struct guest_sizes *sizes);
 #define GUEST_SIZES_TEXT_MAX 256u
 
 /* Writes how much memory a profiled process gives the guest: "at most 68 MiB, because the cgroup's memory limit is 200
- * MiB". */
+ * MiB". If bursts of launches may be lost, the limit for which they are not follows: "; 1664000 KiB are enough". */
 void guest_sizes_text(const struct guest_sizes *sizes, const struct memory_limits *limits,
 		      char text[static GUEST_SIZES_TEXT_MAX]);
 

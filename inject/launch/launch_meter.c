@@ -10,7 +10,7 @@ static_assert(RECORD_METER_NATIVE_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_NAT
 		      RECORD_METER_INTERN_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_INTERN &&
 		      RECORD_METER_EXIT_NS - RECORD_METER_ENTRY_NS == LAUNCH_METER_EXIT &&
 		      LAUNCH_METER_EXIT + 1 == LAUNCH_METER_PARTS,
-	      "add_call() counts on it");
+	      "add_block() counts on it");
 
 #define FIRST_PLACE (LAUNCH_METER_PERIOD / 2 - 1)
 #define TRIALS      31u
@@ -27,6 +27,13 @@ static struct {
  * the program's exception flags. */
 #define SCALE_SHIFT 24
 static _Atomic uint64_t scale;
+
+static _Atomic uint64_t first_ns;
+
+uint64_t launch_meter_first_ns(void)
+{
+	return atomic_load_explicit(&first_ns, memory_order_relaxed);
+}
 
 /* The guest starts long before the first launch, so the scale is exact to far less than the metered times are. */
 static void set_scale(uint64_t now_ns, uint64_t now_cycles)
@@ -64,14 +71,6 @@ static uint8_t next_place(uint8_t place)
 	return (uint8_t)((5u * place + 17u) % LAUNCH_METER_PERIOD);
 }
 
-static void wait_for_next(struct launch_meter *meter)
-{
-	uint8_t place = next_place(meter->place);
-
-	meter->left = self.period == 1 ? 1 : (int32_t)LAUNCH_METER_PERIOD - meter->place + place;
-	meter->place = place;
-}
-
 static bool is_full(void)
 {
 	return self.period == 1;
@@ -95,16 +94,62 @@ void launch_meter_begin(struct launch_meter *meter)
 
 static void begin_thread(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns)
 {
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong_explicit(&first_ns, &none, now_ns, memory_order_relaxed,
+						memory_order_relaxed);
 	meter->to = to;
-	meter->since_ns = now_ns;
-	meter->place = FIRST_PLACE;
-	meter->left = (int32_t)FIRST_PLACE;
+	meter->since_ns = now_ns - meter->since_ns;
+	if (!meter->handed)
+		meter->place = FIRST_PLACE;
+	meter->left = meter->handed ? meter->handed - 1 : (int32_t)FIRST_PLACE;
 	set_scale(now_ns, launch_meter_cycles());
 	add(meter, RECORD_METER_THREADS, 1);
 	if (is_full()) { /* this call is metered from here on */
 		meter->left = 0;
 		launch_meter_begin(meter);
 	}
+}
+
+static void add_time(struct launch_meter *meter, uint64_t now_ns)
+{
+	if (now_ns <= meter->since_ns)
+		return;
+	add(meter, RECORD_METER_THREAD_NS, now_ns - meter->since_ns);
+	meter->since_ns = now_ns;
+}
+
+/* Adds what was metered, for all calls of its blocks, and their time. Until the shares of the parts are known, all of
+ * it is the entry's. */
+static void add_block(struct launch_meter *meter, uint64_t now_ns)
+{
+	uint64_t all = 0;
+
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+		all += meter->shares[part];
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++) {
+		uint64_t ns = part == LAUNCH_METER_ENTRY ? meter->ns : 0;
+
+		if (all)
+			ns = meter->ns * meter->shares[part] / all;
+		add(meter, RECORD_METER_ENTRY_NS + part, ns * meter->calls / meter->metered);
+	}
+	add(meter, RECORD_METER_METERED, meter->metered);
+	add(meter, RECORD_METER_CALLS, meter->calls);
+	meter->metered = 0;
+	meter->calls = meter->ns = 0;
+	add_time(meter, now_ns);
+}
+
+/* A block whose metered call was interrupted may be over before one counts. It is then added with the next block. */
+static void end_block(struct launch_meter *meter, uint64_t now_ns)
+{
+	meter->calls += LAUNCH_METER_PERIOD;
+	if (meter->metered)
+		add_block(meter, now_ns);
+	meter->place = next_place(meter->place);
+	meter->is_past = false;
+	meter->left = meter->place + 1;
 }
 
 void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns)
@@ -114,10 +159,16 @@ void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_
 	meter->has_come = true;
 	if (meter->left > 0)
 		return;
-	set_scale(now_ns, launch_meter_cycles());
-	meter->call_ns = now_ns;
-	meter->is_next = true;
-	wait_for_next(meter);
+	if (!meter->is_past) {
+		set_scale(now_ns, launch_meter_cycles());
+		if (is_full())
+			add_time(meter, now_ns);
+		meter->is_next = true;
+		meter->is_past = !is_full();
+		meter->left = is_full() ? 1 : (int32_t)LAUNCH_METER_PERIOD - 1 - meter->place;
+	}
+	if (meter->left <= 0)
+		end_block(meter, now_ns);
 }
 
 void launch_meter_switch(struct launch_meter *meter, enum launch_meter_part part)
@@ -141,20 +192,13 @@ void launch_meter_go_on(struct launch_meter *meter)
 	meter->on = true;
 }
 
-/* Adds what the metered call took, in cycles. Until the shares of its parts are known, all of it is the entry's. */
-static void add_call(struct launch_meter *meter, const uint64_t parts[LAUNCH_METER_PARTS],
-		     uint64_t all, uint64_t cycles)
+/* Adds what the metered call took, which stands for itself alone. */
+static void add_call(struct launch_meter *meter)
 {
-	if (all == 0)
-		add(meter, RECORD_METER_ENTRY_NS, to_ns(cycles) * self.period);
-	for (uint32_t part = 0; all && part < LAUNCH_METER_PARTS; part++)
-		add(meter, RECORD_METER_ENTRY_NS + part,
-		    to_ns(cycles * parts[part] / all) * self.period);
+	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
+		add(meter, RECORD_METER_ENTRY_NS + part, to_ns(meter->cycles[part]));
 	add(meter, RECORD_METER_METERED, 1);
-	add(meter, RECORD_METER_CALLS, self.period);
-	if (meter->call_ns > meter->since_ns)
-		add(meter, RECORD_METER_THREAD_NS, meter->call_ns - meter->since_ns);
-	meter->since_ns = meter->call_ns;
+	add(meter, RECORD_METER_CALLS, 1);
 }
 
 /* What is left of cycles without the stamps' own. A counter may jump (to_ns()). */
@@ -165,7 +209,7 @@ static uint64_t without_own(uint64_t cycles, uint64_t own)
 
 void launch_meter_end(struct launch_meter *meter)
 {
-	uint64_t whole = 0, all = 0;
+	uint64_t whole = 0;
 
 	meter->on = meter->by_part = meter->open = false;
 	if (!meter->has_come && meter->left == meter->left_before) {
@@ -195,10 +239,27 @@ void launch_meter_end(struct launch_meter *meter)
 		meter->is_next = true;
 		return;
 	}
-	const uint64_t *parts = has_parts ? meter->cycles : meter->shares;
-	for (uint32_t part = 0; part < LAUNCH_METER_PARTS; part++)
-		all += parts[part];
-	add_call(meter, parts, all, whole);
+	if (is_full()) {
+		add_call(meter);
+		return;
+	}
+	meter->ns += (uint32_t)ns;
+	meter->metered++;
+}
+
+void launch_meter_hand_on(struct launch_meter *meter, uint64_t now_ns)
+{
+	if (!meter->to)
+		return;
+	if (is_full()) {
+		add_time(meter, now_ns);
+		meter->is_next = false; /* the next thread's first call says so itself */
+	}
+	meter->since_ns = now_ns > meter->since_ns ? now_ns - meter->since_ns : 0;
+	meter->handed = (uint8_t)meter->left;
+	meter->left = 0;
+	meter->to = NULL;
+	meter->on = meter->by_part = meter->open = false;
 }
 
 void launch_meter_add_stack(struct launch_meter *meter, uint64_t begin, uint32_t stacks)
@@ -275,5 +336,6 @@ void launch_meter_init(uint32_t period)
 	measure_own();
 	self.period = period;
 	self.start_ns = monotonic_ns();
+	first_ns = 0;
 	self.start_cycles = launch_meter_cycles();
 }

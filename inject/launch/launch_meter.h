@@ -33,21 +33,26 @@ enum launch_meter_part {
 	LAUNCH_METER_PARTS,
 };
 
-struct launch_meter {        /* zeroed: the thread has made no call */
-	int32_t left;        /* calls up to the one before the next metered one, and it */
-	bool on;             /* the guest's work at present is metered */
+struct launch_meter { /* zeroed: the thread has made no call */
+	int32_t left; /* calls up to the next one with a turn, and it; 0: the next one begins a thread */
+	bool on;      /* the guest's work at present is metered */
 	bool by_part;        /* and each part has a stamp */
 	bool open;           /* the metered call has begun, and has not ended */
 	bool is_next;        /* the next call is metered */
 	bool has_come;       /* launch_meter_turn() came while the call was open */
 	bool tells_shares;   /* it does not count, but tells the shares of the parts */
+	bool is_past;        /* the block's place of the metered call has come */
 	uint8_t turn;        /* of SHARE_TURNS */
 	uint8_t part, place; /* of the stamp; of the metered call in its block */
+	uint8_t handed;      /* `left` of the thread before; 0: there was none */
+	uint8_t metered;     /* calls whose blocks are not added yet */
 	/* `left` when the call was opened; if it is the same at the end, and no turn came, the call does not count */
 	int32_t left_before;
-	uint64_t stamp;       /* cycles */
-	uint64_t call_ns;     /* CLOCK_MONOTONIC of the metered call */
-	uint64_t since_ns;    /* up to here, the thread's time is counted */
+	uint32_t calls; /* of blocks that are over and not added yet */
+	uint32_t ns;    /* that the metered calls took */
+	uint64_t stamp; /* cycles */
+	uint64_t
+		since_ns; /* up to here, the thread's time is counted; between two threads, the time not added yet */
 	_Atomic uint64_t *to; /* the lane's meter; NULL: none */
 	uint64_t cycles[LAUNCH_METER_PARTS];
 	uint64_t shares[LAUNCH_METER_PARTS]; /* cycles of the calls that tell them */
@@ -55,6 +60,9 @@ struct launch_meter {        /* zeroed: the thread has made no call */
 
 /* Begins to measure the counter. period: LAUNCH_METER_PERIOD, or 1. Call it before the first launch. */
 void launch_meter_init(uint32_t period);
+
+/* CLOCK_MONOTONIC of the first call of any thread since launch_meter_init(); 0: there was none. Any thread. */
+uint64_t launch_meter_first_ns(void);
 
 static inline uint64_t launch_meter_cycles(void)
 {
@@ -87,8 +95,8 @@ static inline bool launch_meter_is_due(struct launch_meter *meter)
 	return __builtin_expect(--meter->left <= 0, 0);
 }
 
-/* Begins with the thread's first call, or makes ready that the next call is metered. to: the meter of the thread's
- * lane. */
+/* Begins with the thread's first call, makes ready that the next call is metered, or ends a block. to: the meter of the
+ * thread's lane. */
 void launch_meter_turn(struct launch_meter *meter, _Atomic uint64_t *to, uint64_t now_ns);
 
 /* Part of launch_meter_enter_part(). */
@@ -105,8 +113,11 @@ static inline void launch_meter_enter_part(struct launch_meter *meter, enum laun
 void launch_meter_pause(struct launch_meter *meter);
 void launch_meter_go_on(struct launch_meter *meter);
 
-/* Adds the metered call, whose clock is stopped, to the lane's meter. */
+/* Takes the metered call, whose clock is stopped, into its block. */
 void launch_meter_end(struct launch_meter *meter);
+
+/* Ends the thread's part of the block: the meter's next call is that of another thread, perhaps with another lane. */
+void launch_meter_hand_on(struct launch_meter *meter, uint64_t now_ns);
 
 /* Adds work for a new stack that began at the stamp `begin`. stacks: 1, or 0 if it is counted already. */
 void launch_meter_add_stack(struct launch_meter *meter, uint64_t begin, uint32_t stacks);

@@ -11,6 +11,7 @@
 #include "api_thread.h"
 
 #include "inject/base/lifecycle.h"
+#include "inject/base/monotonic.h"
 #include "inject/cupti/graph_copies.h"
 #include "proto/launch_path.h"
 #include "proto/ring/record_ring.h"
@@ -80,7 +81,8 @@ static struct launch_thread *take_kept(void)
 	return number < nr_kept ? &kept[number] : NULL;
 }
 
-/* Cleans a state, but keeps what holds for any thread: the rules of code, and the ids of stacks. */
+/* Cleans a state, but keeps what holds for any thread: the rules of code, the ids of stacks, and a block of calls that
+ * the meter has not added yet. */
 static void clean(struct launch_thread *thread)
 {
 	memset(thread, 0, offsetof(struct launch_thread, generation));
@@ -91,7 +93,6 @@ static void clean(struct launch_thread *thread)
 	}
 	thread->generation = generation;
 	thread->scratch.bounds = (struct stack_bounds){0};
-	thread->scratch.meter = (struct launch_meter){0};
 	thread->scratch.rules.trail.nr = 0;
 	thread->scratch.known.busy = false;
 	thread->scratch.autograd = (struct autograd_thread){0};
@@ -118,6 +119,7 @@ static void give_back(void *user)
 		return; /* the ring is the parent's, and the rest ends with the child */
 	if (thread->api)
 		api_thread_end(thread->api);
+	launch_meter_hand_on(&thread->scratch.meter, monotonic_ns());
 	if (thread->lane != LAUNCH_THREAD_NO_LANE)
 		record_ring_give_back_lane(thread->ring, (uint32_t)thread->lane);
 	graph_copies_destroy(thread->copies);

@@ -1,6 +1,8 @@
 #include "ring_definitions.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@ int ring_definitions_init(struct ring_definitions *definitions, const struct rin
 	*definitions = (struct ring_definitions){
 		.outputs = outputs,
 		.text_room = RING_OUTPUTS_NAMES_SIZE_MAX,
+		.pid = pid,
 		.modules = module_table_create(ring_outputs_modules(outputs), pid, user,
 					       user == geteuid()),
 		.collectives = ring_collectives_create(outputs->ledger),
@@ -145,6 +148,24 @@ static bool is_fact(uint32_t code)
 	       code == NOTICE_NOT_CAPTURED;
 }
 
+/* Processes of a job step down one by one, each at its own time, so such a line names its process. */
+static void say(const struct ring_definitions *definitions, uint32_t code, const char *line)
+{
+	const struct ring_outputs *outputs = definitions->outputs;
+	const int32_t rank = process_description_rank(outputs->description);
+	char named[PROCESS_NOTICE_SIZE + 32];
+
+	if (!outputs->notice || is_fact(code))
+		return;
+	if (code == NOTICE_COST_LIMIT && rank != MESSAGE_RANK_NONE)
+		snprintf(named, sizeof(named), "rank %" PRId32 ": %s", rank, line);
+	else if (code == NOTICE_COST_LIMIT && definitions->pid > 0)
+		snprintf(named, sizeof(named), "process %d: %s", (int)definitions->pid, line);
+	else
+		snprintf(named, sizeof(named), "%s", line);
+	outputs->notice(outputs->context, named);
+}
+
 static int define_notice(struct ring_definitions *definitions, const struct definition_notice *head,
 			 const char *text, size_t size)
 {
@@ -158,8 +179,8 @@ static int define_notice(struct ring_definitions *definitions, const struct defi
 		line[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
 	line[size] = '\0';
 	int r = process_description_add_notice(definitions->outputs->description, line, size);
-	if (r == 1 && definitions->outputs->notice && !is_fact(head->code))
-		definitions->outputs->notice(definitions->outputs->context, line);
+	if (r == 1)
+		say(definitions, head->code, line);
 	return r < 0 ? r : 0;
 }
 

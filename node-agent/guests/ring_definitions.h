@@ -33,6 +33,7 @@ struct ring_pause { /* a time between two capture windows; CLOCK_MONOTONIC */
 /* Embedded. */
 struct ring_definitions {
 	const struct ring_outputs *outputs;   /* borrowed until fini */
+	pid_t pid;                            /* 0: not visible from here */
 	struct module_table *modules;         /* owns */
 	struct ring_collectives *collectives; /* owns */
 	struct ring_samples *samples;         /* owns; of running kernels */

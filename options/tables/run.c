@@ -48,7 +48,7 @@ static const struct option_row rows[] = {
 	{"meter", 0, "sampled|full", OPTION_EXPERIMENTAL,
 	 "Measure the guest's own cost on one launch in 64, or on all."},
 	{"max-cost", 0, "PERCENT", 0,
-	 "Take less of the stacks while the guest costs the launching threads more of their time: "
+	 "Take less of the stacks while the guest costs a launching thread more of its time: "
 	 "2%."},
 
 	OPTION_GROUP("When it is recorded"),

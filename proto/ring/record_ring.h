@@ -188,11 +188,11 @@ uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32
 void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 		       uint64_t count, uint64_t ns);
 
-/* The words of a claimed lane's meter, by enum record_meter_word; only the lane's owner adds. Borrowed for good. */
+/* The words of a lane's meter, by enum record_meter_word; only the lane's owner adds. Borrowed for good. */
 _Atomic uint64_t *record_ring_meter(struct record_ring *ring, uint32_t lane);
 
-/* Sums the meters of all lanes. Any thread of the guest. */
-void record_ring_own_meters(const struct record_ring *ring, uint64_t sums[RECORD_METER_WORDS]);
+/* Lanes ever claimed: lane < lanes. Any thread of the guest. */
+uint32_t record_ring_own_lanes(const struct record_ring *ring);
 
 /* Launches so far that asked the GPU for work and did not fail, recorded or not, by the lanes and the ledger. */
 uint64_t record_ring_own_launches(const struct record_ring *ring);

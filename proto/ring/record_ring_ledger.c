@@ -73,6 +73,41 @@ static void add_meters(const uint64_t sums[static RECORD_METER_WORDS], struct le
 		entry->ns = ledger_add_saturating(entry->ns, sums[word]);
 }
 
+/* Reads the meter of the lane in which the guest took most. Returns the guest's time in it. */
+static uint64_t read_busiest(const struct record_ring *ring,
+			     uint64_t words[static RECORD_METER_WORDS])
+{
+	uint64_t most_ns = 0;
+
+	memset(words, 0, RECORD_METER_WORDS * sizeof(*words));
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++) {
+		uint64_t lane[RECORD_METER_WORDS], ns;
+
+		for (uint32_t word = 0; word < RECORD_METER_WORDS; word++)
+			lane[word] = atomic_load_explicit(&ring->meters[i].words[word],
+							  memory_order_relaxed);
+		ns = lane[RECORD_METER_STACK_NS];
+		for (uint32_t word = RECORD_METER_ENTRY_NS; word <= RECORD_METER_EXIT_NS; word++)
+			ns = ledger_add_saturating(ns, lane[word]);
+		if (ns <= most_ns)
+			continue;
+		most_ns = ns;
+		memcpy(words, lane, sizeof(lane));
+	}
+	return most_ns;
+}
+
+static void add_busiest(const struct record_ring *ring, struct ledger_entry *entry)
+{
+	uint64_t words[RECORD_METER_WORDS];
+	const uint64_t ns = read_busiest(ring, words);
+	const bool is_guest = entry->reason == LEDGER_METER_BUSIEST;
+
+	entry->count = ledger_add_saturating(
+		entry->count, words[is_guest ? RECORD_METER_CALLS : RECORD_METER_STACKS]);
+	entry->ns = ledger_add_saturating(entry->ns, is_guest ? ns : words[RECORD_METER_THREAD_NS]);
+}
+
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
 {
 	struct {
@@ -110,6 +145,9 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 				entry.count =
 					ledger_add_saturating(entry.count, gone(ring, reason));
 				add_meters(meters, &entry);
+				if (reason == LEDGER_METER_BUSIEST ||
+				    reason == LEDGER_METER_BUSIEST_THREAD)
+					add_busiest(ring, &entry);
 			}
 			if (entry.count > LEDGER_COUNT_MAX || entry.ns > LEDGER_NS_MAX)
 				return -EPROTO;

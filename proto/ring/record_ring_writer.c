@@ -219,9 +219,11 @@ _Atomic uint64_t *record_ring_meter(struct record_ring *ring, uint32_t lane)
 	return ring->meters[lane].words;
 }
 
-void record_ring_own_meters(const struct record_ring *ring, uint64_t sums[RECORD_METER_WORDS])
+uint32_t record_ring_own_lanes(const struct record_ring *ring)
 {
-	ring_meters_sum(ring->header, ring->meters, ring->nr_lanes, sums);
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+
+	return lanes < ring->nr_lanes ? lanes : ring->nr_lanes;
 }
 
 /* Adds to a counter that has a single writer, without a locked instruction. */

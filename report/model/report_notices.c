@@ -11,6 +11,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/driver_notice.h"
 #include "proto/topology_notice.h"
+#include "report/profile/cost_notices.h"
 
 #define MISSING_TEXT_SIZE 512u
 #define RANGES_SIZE       128u
@@ -62,21 +63,33 @@ static bool is_label(const struct catalog *catalog, uint32_t notice)
 	return has_words(text, size, TOPOLOGY_NOTICE) || has_words(text, size, DRIVER_NOTICE);
 }
 
+/* costs: takes what processes say about --max-cost, if there are several; such notices are not among those said. */
 static int collect(const struct catalog *catalog, const struct roster *roster,
-		   struct report_names *names, struct said *said, uint32_t *count)
+		   struct report_names *names, struct said *said, uint32_t *count,
+		   struct cost_notice *costs, uint32_t *nr_costs)
 {
+	const bool several = roster_size(roster).processes > 1;
 	int error = 0;
 
-	*count = 0;
+	*count = *nr_costs = 0;
 
 	for (uint32_t id = 1; id <= roster_size(roster).processes && !error; id++) {
 		const struct roster_process *process = roster_process(roster, id);
 
 		for (uint32_t i = 0; i < process->nr_notices && !error; i++) {
 			struct said *added = &said[*count];
+			struct cost_notice *cost = &costs[*nr_costs];
+			uint32_t size;
+			const char *text = catalog_string(catalog, process->notices[i], &size);
 
 			if (is_label(catalog, process->notices[i]))
 				continue;
+			if (several && cost_notice_parse(text, size, cost)) {
+				cost->rank = process->rank;
+				cost->pid = process->identity.pid;
+				++*nr_costs;
+				continue;
+			}
 			added->process = id;
 			error = report_names_string(names, process->notices[i], &added->text);
 			++*count;
@@ -98,6 +111,22 @@ static uint32_t group(const struct said *said, uint32_t count, struct report_not
 		notices[nr++] = (struct report_notice){.text = said[i].text, .nr_processes = 1};
 	}
 	return nr;
+}
+
+/* ---- what --max-cost did */
+
+static int note_costs(struct cost_notice *costs, uint32_t nr_costs, struct report_names *names,
+		      struct report_notice *notices, uint32_t *nr)
+{
+	char text[COST_NOTICES_TEXT_SIZE];
+	int error = 0;
+
+	qsort(costs, nr_costs, sizeof(*costs), cost_notice_compare);
+	for (uint32_t i = 0; i < nr_costs && !error; ++*nr) {
+		i += cost_notices_write(&costs[i], nr_costs - i, text, &notices[*nr].nr_processes);
+		error = report_names_text(names, text, &notices[*nr].text);
+	}
+	return error;
 }
 
 /* ---- ranks that are not there */
@@ -234,20 +263,23 @@ int report_notices_make(const struct profile *profile, struct report_names *name
 	const struct roster *roster = profile->collection->roster;
 	uint32_t count = count_all(roster);
 	struct said *said = calloc(count + 1, sizeof(*said));
+	struct cost_notice *costs = calloc(count + 1, sizeof(*costs));
+	uint32_t nr_costs;
 	/* a text of a job, and of what the profile lacks, beside those of processes */
 	const size_t most = (size_t)count + roster_size(roster).processes + profile->nr_notes;
 	int error = -ENOMEM;
 
 	*nr_notices = *absent = 0;
 	*notices = calloc(most + 1, sizeof(**notices));
-	if (said && *notices)
-		error = collect(catalog, roster, names, said, &count);
+	if (said && costs && *notices)
+		error = collect(catalog, roster, names, said, &count, costs, &nr_costs);
 	if (error) {
 		free(*notices);
 		*notices = NULL;
-	} else if (count) {
+	} else {
 		qsort(said, count, sizeof(*said), by_text);
 		*nr_notices = group(said, count, *notices);
+		error = note_costs(costs, nr_costs, names, *notices, nr_notices);
 		qsort(*notices, *nr_notices, sizeof(**notices), by_processes);
 	}
 	const uint32_t nr_said = *nr_notices;
@@ -258,5 +290,6 @@ int report_notices_make(const struct profile *profile, struct report_names *name
 	if (!error)
 		error = note_lacks(profile, names, *notices, nr_notices);
 	free(said);
+	free(costs);
 	return error;
 }

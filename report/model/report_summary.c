@@ -418,30 +418,42 @@ static void write_share(FILE *out, uint64_t ns, uint64_t of_ns)
 	fprintf(out, "%" PRIu64 ".%02" PRIu64 " %% of ", share / 1000, share % 1000 / 10);
 }
 
-/* A thread of few launches has no metered one, and metered ones stand for those of their thread alone. */
+static void write_stacks(FILE *out, const struct profile_cost *cost)
+{
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	if (cost->stacks.count)
+		fprintf(out, ", %s new stack%s of %s in all",
+			report_summary_count(cost->stacks.count, count),
+			cost->stacks.count == 1 ? "" : "s",
+			report_summary_time(cost->stacks.ns, time));
+}
+
+/* Launches count by blocks, so some are in none. */
 static void write_guest(FILE *out, const struct profile_cost *cost, uint64_t launches)
 {
 	char time[NUMBER_SIZE], count[NUMBER_SIZE], each[NUMBER_SIZE];
 
 	if (!cost->calls.count || cost->calls.count < launches / 2) {
-		fputs("not known for launches: too few to be metered", out);
-		if (cost->calls.count)
-			fprintf(out, " in most threads (%s of %s)",
-				report_summary_count(cost->metered, count),
-				report_summary_count(launches, each));
+		fprintf(out, "not known for launches: metered launches stand for %s of %s launches",
+			report_summary_count(cost->calls.count, count),
+			report_summary_count(launches, each));
+		write_stacks(out, cost);
 		return;
 	}
 	write_share(out, profile_cost_guest_ns(cost), cost->threads.ns);
-	fprintf(out, "the launching threads' time (guest %s: %s%s launches of %s each",
+	fputs("the launching threads' time", out);
+	if (cost->busiest_thread_ns && cost->busiest_thread_ns != cost->threads.ns) {
+		fputs(", ", out);
+		write_share(out, cost->busiest.ns, cost->busiest_thread_ns);
+		fputs("that of the thread which paid most", out);
+	}
+	fprintf(out, " (guest %s: %s%s launches of %s each",
 		report_summary_time(profile_cost_guest_ns(cost), time),
 		cost->metered < cost->calls.count ? "about " : "",
 		report_summary_count(cost->calls.count, count),
 		report_summary_time(cost->calls.ns / cost->calls.count, each));
-	if (cost->stacks.count)
-		fprintf(out, ", %s new stack%s of %s in all",
-			report_summary_count(cost->stacks.count, count),
-			cost->stacks.count == 1 ? "" : "s",
-			report_summary_time(cost->stacks.ns, each));
+	write_stacks(out, cost);
 	fputs("; without CUPTI", out);
 	if (cost->outliers.count)
 		fprintf(out, " and %s interrupted launch%s",

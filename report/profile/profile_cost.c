@@ -29,6 +29,8 @@ static struct profile_cost_count *count_of(struct profile_cost *cost, uint32_t r
 		return &cost->stacks;
 	case LEDGER_METER_THREADS:
 		return &cost->threads;
+	case LEDGER_METER_WALL:
+		return &cost->processes;
 	case LEDGER_METER_FLUSHES:
 		return &cost->flushes;
 	case LEDGER_METER_BUFFERS:
@@ -57,6 +59,26 @@ static void add_process(struct profile_cost *cost, const struct ledger_entry *en
 	}
 }
 
+/* Takes the process's busiest thread, if no other process has one in which the guest took as much. */
+static void take_busiest(struct profile_cost *cost, const struct roster_process *process)
+{
+	struct profile_cost_count busiest = {0};
+	uint64_t thread_ns = 0;
+
+	for (uint32_t i = 0; i < process->nr_ledger; i++) {
+		const struct ledger_entry *entry = &process->ledger[i];
+
+		if (entry->reason == LEDGER_METER_BUSIEST)
+			busiest = (struct profile_cost_count){entry->count, entry->ns};
+		else if (entry->reason == LEDGER_METER_BUSIEST_THREAD)
+			thread_ns = entry->ns;
+	}
+	if (busiest.ns <= cost->busiest.ns)
+		return;
+	cost->busiest = busiest;
+	cost->busiest_thread_ns = thread_ns;
+}
+
 static void add_agent(struct profile_cost *cost, const struct ledger_entry *entry)
 {
 	if (entry->reason == LEDGER_METER_AGENT) {
@@ -82,6 +104,7 @@ void profile_cost_sum(const struct profile *profile, struct profile_cost *cost)
 
 		for (uint32_t k = 0; k < process->nr_ledger; k++)
 			add_process(cost, &process->ledger[k]);
+		take_busiest(cost, process);
 	}
 }
 

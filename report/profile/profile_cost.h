@@ -28,7 +28,13 @@ struct profile_cost {
 	struct profile_cost_count outliers; /* metered calls that were interrupted: not in calls */
 	struct profile_cost_count stacks;   /* new stacks: not in calls */
 	struct profile_cost_count threads;  /* launching threads, with their time */
-	uint64_t table_bytes, table_ns;     /* unwind tables */
+	/* The thread in which the guest took most, of all processes: the calls that its metered ones stand for, the
+	 * guest's time in them and in new stacks, and the thread's time. Threads that had its lane one after the other
+	 * are one. All 0: not known. */
+	struct profile_cost_count busiest;
+	uint64_t busiest_thread_ns;
+	struct profile_cost_count processes; /* that launched, with their time since then */
+	uint64_t table_bytes, table_ns;      /* unwind tables */
 	struct profile_cost_count flushes, buffers, windows;
 	uint64_t nr_agents, agent_cpu_ns, agent_run_ns;
 	uint64_t agent_peak_bytes; /* of the largest */

@@ -59,6 +59,12 @@ static void write_cost(FILE *out, const struct profile_cost *cost)
 	row_text_count(&row, "guest_ns", profile_cost_guest_ns(cost));
 	row_text_count(&row, "threads", cost->threads.count);
 	row_text_count(&row, "threads_ns", cost->threads.ns);
+	row_text_count(&row, "busiest_ns", cost->busiest.ns);
+	row_text_count(&row, "busiest_launches", cost->busiest.count);
+	row_text_count(&row, "busiest_thread_ns", cost->busiest_thread_ns);
+	row_text_count(&row, "processes", cost->processes.count);
+	row_text_count(&row, "processes_ns", cost->processes.ns);
+	row_text_flag(&row, "estimated", cost->metered < cost->calls.count);
 	row_text_count(&row, "launches", cost->calls.count);
 	row_text_count(&row, "launches_ns", cost->calls.ns);
 	row_text_count(&row, "metered", cost->metered);

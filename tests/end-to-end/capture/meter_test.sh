@@ -29,6 +29,13 @@ agree() { # NAME
 	same "$1: the parts are the whole" "$(cost "$1" 'c["entry_ns"] + c["native_ns"] + c["python_ns"] + c["intern_ns"] + c["exit_ns"]')" \
 		"$(cost "$1" 'c["launches_ns"]')"
 	same "$1: the guest's time" "$(cost "$1" 'c["launches_ns"] + c["stacks_ns"]')" "$(cost "$1" 'c["guest_ns"]')"
+	contains "$1: share of the thread that paid most" "$scratch/$1.table" \
+		", $(cost "$1" '"%d.%02d" % divmod(c["busiest_ns"] * 10000 // c["busiest_thread_ns"], 100)') % of that of the thread which paid most (guest"
+	same "$1: it is one of two" "$(cost "$1" 'c["guest_ns"] <= 2 * c["busiest_ns"] <= 2 * c["guest_ns"]')" True
+	same "$1: it has calls and time of its own" \
+		"$(cost "$1" 'c["busiest_launches"] < c["launches"] and c["busiest_thread_ns"] < c["threads_ns"]')" True
+	same "$1: processes" "$(cost "$1" 'c["processes"]')" 1
+	same "$1: no thread is longer than the process" "$(cost "$1" 'c["busiest_thread_ns"] <= c["processes_ns"]')" True
 	same "$1: threads" "$(cost "$1" 'c["threads"]')" 2
 	same "$1: agents" "$(cost "$1" 'c["agents"]')" 1
 	same "$1: all is measured" "$(cost "$1" 'min(c[k] for k in ("launches_ns", "threads_ns", "tables_ns", "table_bytes", "flushes", "buffers", "buffers_ns", "agents_cpu_ns", "agents_run_ns", "agent_peak_bytes")) > 0')" True
@@ -41,17 +48,20 @@ profile sampled
 agree sampled
 same "sampled: one of 64" "$(cost sampled 'c["launches"] - 64 * c["metered"]')" 0
 same "sampled: 100 blocks on each thread" "$(cost sampled '198 <= c["metered"] <= 200')" True
+same "sampled: it is an estimate" "$(cost sampled 'c["estimated"]')" True
 
 profile full --meter full
 agree full
 same "full: every launch" "$(cost full 'c["metered"] + c["outliers"]')" 12800
+same "full: it is no estimate" "$(cost full 'c["estimated"]')" False
 same "full: each stands for itself" "$(cost full 'c["launches"] - c["metered"]')" 0
 
 # Processes add up when profiles are merged, in any order and however often.
 costs() { python3 -c 'import json, sys
 for key, *values in zip(*([*json.load(open(path))["cost"].items()] for path in sys.argv[1:])):
-	if key[0] != "agent_peak_bytes":
-		print(key[0], sum(value for _, value in [key, *values]))' "$@"; }
+	fold = max if key[0] in ("agent_peak_bytes", "estimated") or key[0].startswith("busiest_") else sum
+	if key[0] != "busiest_thread_ns" and key[0] != "busiest_launches": # of the process whose thread paid most
+		print(key[0], fold(value for _, value in [key, *values]))' "$@"; }
 costs "$scratch/sampled.json" "$scratch/full.json" >"$scratch/want"
 "$flamegrid" merge -o "$scratch/merged" "$scratch/full" "$scratch/sampled" "$scratch/full" 2>"$scratch/err"
 same "merged: status" $? 0

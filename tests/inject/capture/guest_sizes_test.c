@@ -127,6 +127,56 @@ static void each_limit_shrinks_the_budget_and_is_named(void **state)
 	}
 }
 
+static bool is_tight(const struct memory_limits *limits, char text[static GUEST_SIZES_TEXT_MAX])
+{
+	struct guest_sizes sizes;
+
+	guest_sizes_make(limits, &sizes);
+	guest_sizes_text(&sizes, limits, text);
+	return guest_sizes_are_tight(&sizes);
+}
+
+/* The limit that the text names is the least one that does. */
+static void a_limit_that_loses_bursts_says_what_would_not(void **state)
+{
+	struct memory_limits limits[] = {
+		{200 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 1,
+		 MEMORY_LIMIT_NONE},
+		{400 * MIB, 64 * GIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE, 8 * MIB, 4,
+		 MEMORY_LIMIT_NONE},
+		{MEMORY_LIMIT_NONE, 64 * GIB, 450 * MIB, 10 * MIB, MEMORY_LIMIT_NONE, 8 * MIB, 1,
+		 MEMORY_LIMIT_NONE},
+		{MEMORY_LIMIT_NONE, 64 * GIB, MEMORY_LIMIT_NONE, 0, 40 * MIB, 8 * MIB, 1,
+		 MEMORY_LIMIT_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		uint64_t *const fields[] = {&limits[i].cgroup, &limits[i].address_space,
+					    &limits[i].file};
+		uint64_t *limit = fields[i < 2 ? 0 : i - 1];
+		char text[GUEST_SIZES_TEXT_MAX];
+
+		assert_true(is_tight(&limits[i], text));
+		const char *enough = strstr(text, "MiB; ");
+		assert_non_null(enough);
+		const uint64_t kib = strtoull(enough + strlen("MiB; "), NULL, 10);
+		assert_non_null(strstr(enough, " KiB are enough"));
+		*limit = kib << 10;
+		assert_false(is_tight(&limits[i], text));
+		assert_null(strstr(text, "enough"));
+		*limit = (kib - 1) << 10;
+		assert_true(is_tight(&limits[i], text));
+	}
+	/* Nobody can raise the machine's memory. */
+	struct memory_limits small = {
+		MEMORY_LIMIT_NONE, 128 * MIB, MEMORY_LIMIT_NONE, 0, MEMORY_LIMIT_NONE,
+		8 * MIB,           1,         MEMORY_LIMIT_NONE};
+	char text[GUEST_SIZES_TEXT_MAX];
+	assert_true(is_tight(&small, text));
+	assert_null(strstr(text, "enough"));
+}
+
 /* The program has half of the address space that is left, and CUPTI's thread has its part of the guest's half. */
 static void least_sizes_that_exceed_a_limit_say_what_they_need(void **state)
 {
@@ -222,6 +272,7 @@ int main(void)
 		cmocka_unit_test(without_limits_all_is_as_large_as_it_may_be),
 		cmocka_unit_test(more_memory_is_never_a_smaller_budget),
 		cmocka_unit_test(each_limit_shrinks_the_budget_and_is_named),
+		cmocka_unit_test(a_limit_that_loses_bursts_says_what_would_not),
 		cmocka_unit_test(least_sizes_that_exceed_a_limit_say_what_they_need),
 		cmocka_unit_test(what_comes_on_top_is_within_the_guests_half),
 		cmocka_unit_test(lack_of_memory_names_the_limit_and_its_value),

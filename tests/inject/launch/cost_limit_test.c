@@ -15,9 +15,12 @@
 #define CALLS   6400u /* in a turn */
 #define TURN_NS 100000000u
 
+#define LANES 41u
+
 struct program {
 	struct cost_limit limit;
-	uint64_t sums[RECORD_METER_WORDS];
+	uint64_t now_ns;
+	uint64_t sums[LANES][RECORD_METER_WORDS];
 	uint64_t each_ns[COST_LEVELS]; /* what a call costs at each level */
 };
 
@@ -40,10 +43,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Lets the program launch for TURN_NS, of which 2 ms are allowed. */
-static enum cost_verdict turn(struct program *program, uint64_t calls)
+/* Adds what a lane's thread launched in thread_ns. */
+static void launch(struct program *program, uint32_t lane, uint64_t calls, uint64_t thread_ns)
 {
-	uint64_t *sums = program->sums;
+	uint64_t *sums = program->sums[lane];
 	uint64_t ns = calls * program->each_ns[program->limit.level];
 
 	sums[RECORD_METER_METERED] += calls / 64;
@@ -53,14 +56,29 @@ static enum cost_verdict turn(struct program *program, uint64_t calls)
 	sums[RECORD_METER_PYTHON_NS] += ns / 5;
 	sums[RECORD_METER_INTERN_NS] += ns / 5;
 	sums[RECORD_METER_EXIT_NS] += ns / 5;
-	sums[RECORD_METER_THREAD_NS] += TURN_NS;
-	return cost_limit_judge(&program->limit, sums);
+	sums[RECORD_METER_THREAD_NS] += thread_ns;
+}
+
+/* Judges after TURN_NS, of which 2 ms are allowed. */
+static enum cost_verdict judge(struct program *program)
+{
+	program->now_ns += TURN_NS;
+	for (uint32_t lane = 0; lane < LANES; lane++)
+		cost_limit_take(&program->limit, lane, program->sums[lane], program->now_ns);
+	return cost_limit_judge(&program->limit, program->now_ns);
+}
+
+/* Lets the program's first thread launch for TURN_NS. */
+static enum cost_verdict turn(struct program *program, uint64_t calls)
+{
+	launch(program, 0, calls, TURN_NS);
+	return judge(program);
 }
 
 static void add_stacks(struct program *program, uint64_t nr, uint64_t each_ns)
 {
-	program->sums[RECORD_METER_STACKS] += nr;
-	program->sums[RECORD_METER_STACK_NS] += nr * each_ns;
+	program->sums[0][RECORD_METER_STACKS] += nr;
+	program->sums[0][RECORD_METER_STACK_NS] += nr * each_ns;
 }
 
 static void set_each(struct program *program, uint64_t whole, uint64_t python, uint64_t leaf,
@@ -87,7 +105,6 @@ static void cost_that_is_allowed_changes_nothing(void **state)
 
 	set_each(program, 310, 0, 0, 0); /* 1.984 % */
 	assert_int_equal(turns_until_news(program, CALLS, 100000), 100001);
-	assert_int_equal(program->limit.share, 1984);
 	assert_int_equal(program->limit.level, COST_LEVEL_WHOLE);
 }
 
@@ -101,7 +118,7 @@ static void a_burst_that_the_rest_pays_for_changes_nothing(void **state)
 		assert_int_equal(turns_until_news(program, CALLS * 5 / 2, 14), 15);
 		assert_int_equal(turns_until_news(program, CALLS * 15 / 16, 3000), 3001);
 	}
-	assert_int_equal(program->limit.balance_ns, burst_ns);
+	assert_int_equal(program->limit.lanes[0].balance_ns, burst_ns);
 }
 
 /* Those that the scheduler interrupts count as the longest metered call. */
@@ -213,6 +230,80 @@ static void the_cost_of_a_long_run_is_what_is_allowed(void **state)
 	assert_true(changes < turns / 100);
 }
 
+/* Forty threads make a block of calls each 6.4 s, and one launches without end. */
+static void threads_that_hardly_launch_hide_nothing(void **state)
+{
+	struct program *program = *state;
+	uint32_t turns = 0;
+
+	set_each(program, 1000, 800, 600, 400);
+	do {
+		for (uint32_t lane = 1; lane < LANES; lane++)
+			if ((turns + lane) % 64 == 0)
+				launch(program, lane, 64, 64 * TURN_NS);
+		turns++;
+	} while (turn(program, CALLS) == COST_VERDICT_SAME);
+	assert_int_equal(turns, 11); /* as alone */
+	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
+	assert_int_equal(program->limit.share, 6400);
+	assert_int_equal(turns_until_news(program, CALLS, 100), 4);
+	assert_int_equal(turns_until_news(program, CALLS, 100), 7);
+	assert_int_equal(program->limit.level, COST_LEVEL_NONE);
+	/* Nor do they bring stacks back. */
+	for (uint32_t i = 0; i < 1000; i++) {
+		for (uint32_t lane = 1; lane < LANES; lane++)
+			if ((i + lane) % 64 == 0)
+				launch(program, lane, 64, 64 * TURN_NS);
+		turn(program, CALLS);
+		assert_int_equal(program->limit.level, COST_LEVEL_NONE);
+	}
+}
+
+/* Their costs never add up: each has its own time. */
+static void threads_below_the_limit_change_nothing(void **state)
+{
+	struct program *program = *state;
+
+	set_each(program, 310, 0, 0, 0);
+	for (uint32_t i = 0; i < 10000; i++) {
+		for (uint32_t lane = 1; lane < LANES; lane++)
+			if ((i + lane) % 3 == 0)
+				launch(program, lane, 3 * CALLS, 3 * TURN_NS);
+		assert_int_equal(turn(program, CALLS), COST_VERDICT_SAME);
+	}
+}
+
+/* After a long time below the limit, the share is that of the time above. */
+static void no_verdict_names_a_share_below_the_limit(void **state)
+{
+	struct program *program = *state;
+
+	set_each(program, 1000, 100, 100, 100);
+	assert_int_equal(turns_until_news(program, CALLS / 64, 100000), 100001); /* 0.1 % */
+	assert_int_equal(turns_until_news(program, CALLS / 2, 1000), 75);        /* 1.2 ms of 90 */
+	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
+	assert_int_equal(program->limit.share, 3200);
+}
+
+/* Time that a thread rests is saved when it is over, and before its next call says so. */
+static void a_thread_that_rests_saves(void **state)
+{
+	struct program *program = *state;
+	uint32_t turns = 1;
+
+	set_each(program, 1000, 800, 600, 400);
+	while (program->limit.level != COST_LEVEL_LEAF)
+		turn(program, CALLS);
+	const int64_t owed_ns = burst_ns - program->limit.lanes[0].balance_ns;
+	while (judge(program) == COST_VERDICT_SAME)
+		turns++;
+	assert_int_equal(turns, (owed_ns + 1999999) / 2000000);
+	assert_int_equal(program->limit.level, COST_LEVEL_PYTHON);
+	assert_int_equal(judge(program), COST_VERDICT_CHANGED);
+	assert_int_equal(program->limit.level, COST_LEVEL_WHOLE);
+	assert_int_equal(judge(program), COST_VERDICT_SAME);
+}
+
 static void percentages_are_read_exactly(void **state)
 {
 	static const struct {
@@ -262,6 +353,10 @@ int main(void)
 		TEST(without_python_there_is_no_level_of_its_frames),
 		TEST(stacks_come_back_when_a_burst_is_saved),
 		TEST(the_cost_of_a_long_run_is_what_is_allowed),
+		TEST(threads_that_hardly_launch_hide_nothing),
+		TEST(threads_below_the_limit_change_nothing),
+		TEST(no_verdict_names_a_share_below_the_limit),
+		TEST(a_thread_that_rests_saves),
 		cmocka_unit_test(percentages_are_read_exactly),
 	};
 

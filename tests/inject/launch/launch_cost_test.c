@@ -185,6 +185,28 @@ static void polls_that_leave_a_record_are_metered(void **state)
 	assert_int_equal(launch_fixture_count(fixture, LEDGER_LAUNCHES), 0);
 }
 
+static void launch_half_a_block(struct launch_fixture *fixture)
+{
+	for (uint32_t id = 1; id <= LAUNCH_METER_PERIOD / 2; id++) {
+		launch_fixture_call(fixture, 307, id);
+		launch_fixture_end(fixture, 307, id, 0);
+	}
+}
+
+static void a_block_goes_from_thread_to_thread(void **state)
+{
+	struct launch_fixture *fixture = *state;
+
+	launch_meter_init(LAUNCH_METER_PERIOD);
+	for (uint32_t thread = 1; thread <= 6; thread++) {
+		launch_fixture_on_a_thread(fixture, launch_half_a_block);
+		assert_int_equal(launch_fixture_count(fixture, LEDGER_METER_THREADS), thread);
+		assert_int_equal(launch_fixture_count(fixture, LEDGER_METER),
+				 thread / 2 * LAUNCH_METER_PERIOD);
+		assert_int_equal(launch_fixture_count(fixture, LEDGER_METER_ENTRY), thread / 2);
+	}
+}
+
 /* In a thread without Python. Stacks are walked, recorded and recognised. */
 static void without_python_no_time_is_that_of_python_frames(void **state)
 {
@@ -209,6 +231,7 @@ int main(void)
 		TEST(stacks_that_the_kernel_walks_stay_whole),
 		TEST(one_launch_of_each_block_is_metered),
 		TEST(polls_that_leave_a_record_are_metered),
+		TEST(a_block_goes_from_thread_to_thread),
 		TEST(without_python_no_time_is_that_of_python_frames),
 	};
 

@@ -185,9 +185,9 @@ static void a_call_that_does_not_count_is_not_metered(void **state)
 	assert_int_equal(meter.turn, 0);
 	make_call(fixture, &meter, to, 0);
 	assert_int_equal(meter.turn, 1);
-	assert_int_equal(entry(fixture, LEDGER_METER).count, 0); /* it told shares */
+	assert_int_equal(meter.metered, 0); /* it told shares */
 	assert_true(make_call(fixture, &meter, to, 0));
-	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 1);
+	assert_int_equal(meter.metered, 1);
 }
 
 static void a_full_meter_reads_every_call(void **state)
@@ -203,7 +203,27 @@ static void a_full_meter_reads_every_call(void **state)
 	assert_int_equal(entry(fixture, LEDGER_METER).count, 100);
 }
 
-static void a_short_thread_has_no_metered_call(void **state)
+/* A metered call stands for its block of 64, and neither is added before the block is over. */
+static void calls_and_time_are_of_the_same_blocks(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, LAUNCH_METER_PERIOD);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t i = 1; i <= BLOCKS * LAUNCH_METER_PERIOD; i++) {
+		make_call(fixture, &meter, to, 0);
+		const uint64_t calls = entry(fixture, LEDGER_METER).count;
+		assert_true(calls <= i);
+		assert_true(calls + 2 * LAUNCH_METER_PERIOD > i);
+		assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns,
+				 calls ? (calls - 1) * 1000 : 0);
+		fixture->now_ns += 1000;
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER).count, BLOCKS * LAUNCH_METER_PERIOD);
+}
+
+static void a_short_thread_alone_adds_nothing(void **state)
 {
 	struct fixture *fixture = *state;
 	struct launch_meter meter = {0};
@@ -213,9 +233,57 @@ static void a_short_thread_has_no_metered_call(void **state)
 	for (uint32_t i = 0; i < LAUNCH_METER_PERIOD / 2 + 1; i++)
 		assert_false(make_call(fixture, &meter, to, 0));
 	assert_true(make_call(fixture, &meter, to, 0));
+	launch_meter_hand_on(&meter, fixture->now_ns + 1);
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 1);
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns, 0);
-	assert_int_equal(entry(fixture, LEDGER_METER_ENTRY).count, 1);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 0);
+}
+
+/* Threads that come one after the other, with one state, share blocks. What no thread did is no thread's time. */
+static void short_threads_hand_their_blocks_on(void **state)
+{
+	struct fixture *fixture = *state;
+	_Atomic uint64_t *lanes[] = {claim(fixture), claim(fixture), claim(fixture)};
+
+	for (uint32_t each = 1; each <= 130; each = each < 4 ? each + 1 : each * 2 + 1) {
+		struct launch_meter meter = {0};
+		const uint64_t before_ns = entry(fixture, LEDGER_METER_THREADS).ns;
+		const uint64_t before = entry(fixture, LEDGER_METER).count;
+
+		start(fixture, LAUNCH_METER_PERIOD);
+		for (uint32_t thread = 0; thread < 10 * LAUNCH_METER_PERIOD; thread++) {
+			for (uint32_t i = 0; i < each; i++) {
+				make_call(fixture, &meter, lanes[thread % 3], 0);
+				fixture->now_ns += 1000;
+			}
+			launch_meter_hand_on(&meter, fixture->now_ns);
+			fixture->now_ns += 77777;
+		}
+		const uint64_t calls = entry(fixture, LEDGER_METER).count - before;
+		const uint64_t all = 10ull * LAUNCH_METER_PERIOD * each;
+		assert_in_range(calls, each == 1 ? 1 : all - LAUNCH_METER_PERIOD, all);
+		assert_in_range(entry(fixture, LEDGER_METER_THREADS).ns - before_ns,
+				(calls - 1) * 1000, calls * 1000);
+	}
+}
+
+static void a_full_meter_counts_threads_up_to_their_ends(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_meter meter = {0};
+
+	start(fixture, 1);
+	_Atomic uint64_t *to = claim(fixture);
+	for (uint32_t thread = 0; thread < 3; thread++) {
+		for (uint32_t i = 0; i < 2; i++) {
+			assert_true(make_call(fixture, &meter, to, 0));
+			fixture->now_ns += 10;
+		}
+		launch_meter_hand_on(&meter, fixture->now_ns);
+		fixture->now_ns += 77777;
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 6);
+	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns, 60);
 }
 
 static void an_interrupted_call_stands_for_itself_and_the_next_takes_its_place(void **state)
@@ -256,6 +324,30 @@ static void threads_add_up(void **state)
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).count, 3);
 	assert_int_equal(entry(fixture, LEDGER_METER_THREADS).ns, 9 * (1 + 2 + 3));
 	assert_int_equal(entry(fixture, LEDGER_METER).count, 30);
+}
+
+/* It is neither the lane with most calls nor that with the largest share. */
+static void the_lane_that_paid_most_has_its_own_entries(void **state)
+{
+	static const uint64_t calls[] = {6400, 640, 64}, each_ns[] = {10, 200, 900};
+	static const uint64_t thread_ns[] = {5000000, 7000000, 60000};
+	struct fixture *fixture = *state;
+
+	for (uint32_t lane = 0; lane < 3; lane++) {
+		_Atomic uint64_t *words = claim(fixture);
+
+		words[RECORD_METER_CALLS] = calls[lane];
+		words[RECORD_METER_NATIVE_NS] = calls[lane] * each_ns[lane] - 1000;
+		words[RECORD_METER_EXIT_NS] = 1000;
+		words[RECORD_METER_STACKS] = lane + 3;
+		words[RECORD_METER_STACK_NS] = 50;
+		words[RECORD_METER_THREAD_NS] = thread_ns[lane];
+	}
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST).count, 640);
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST).ns, 640 * 200 + 50);
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST_THREAD).count, 4);
+	assert_int_equal(entry(fixture, LEDGER_METER_BUSIEST_THREAD).ns, 7000000);
+	assert_int_equal(entry(fixture, LEDGER_METER).count, 6400 + 640 + 64);
 }
 
 static void the_parts_are_the_whole(void **state)
@@ -353,9 +445,13 @@ int main(void)
 		TEST(without_shares_all_time_is_the_entrys),
 		TEST(a_call_that_does_not_count_is_not_metered),
 		TEST(a_full_meter_reads_every_call),
-		TEST(a_short_thread_has_no_metered_call),
+		TEST(calls_and_time_are_of_the_same_blocks),
+		TEST(a_short_thread_alone_adds_nothing),
+		TEST(short_threads_hand_their_blocks_on),
+		TEST(a_full_meter_counts_threads_up_to_their_ends),
 		TEST(an_interrupted_call_stands_for_itself_and_the_next_takes_its_place),
 		TEST(threads_add_up),
+		TEST(the_lane_that_paid_most_has_its_own_entries),
 		TEST(the_parts_are_the_whole),
 		TEST(a_call_without_exit_is_metered_up_to_its_end),
 		TEST(new_stacks_are_counted_on_calls_that_are_not_metered),

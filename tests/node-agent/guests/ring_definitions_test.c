@@ -1,5 +1,9 @@
 #include "tests/support/cmocka_test.h"
 
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "proto/definition.h"
 #include "ring_source_fixture.h"
 
@@ -39,6 +43,25 @@ static void devices_and_notices_reach_the_description(void **state)
 	assert_memory_equal(
 		string_dictionary_texts(fixture->strings, message.process.devices[0].pci)->data,
 		"0000:17:00.0", 12);
+	assert_int_equal(message.process.nr_notices, 1);
+}
+
+/* Processes of a job say the same at different times. The description keeps the text without the name. */
+static void a_line_about_the_limit_of_cost_names_its_process(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct definition_notice notice = {.code = NOTICE_COST_LIMIT};
+	struct message message;
+	char line[64];
+
+	ring_source_fixture_close_source(fixture);
+	ring_source_fixture_open_source(fixture, getpid());
+	record_ring_define(fixture->guest, DEFINITION_NOTICE, &notice, sizeof(notice), "launches",
+			   8);
+	ring_source_fixture_pass(fixture);
+	snprintf(line, sizeof(line), "process %d: launches", (int)getpid());
+	assert_string_equal(fixture->notice, line);
+	process_description_message(fixture->description, &message);
 	assert_int_equal(message.process.nr_notices, 1);
 }
 
@@ -149,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_newest_clock_and_the_goodbye_are_seen),
 		TEST(devices_and_notices_reach_the_description),
+		TEST(a_line_about_the_limit_of_cost_names_its_process),
 		TEST(facts_are_noted_but_interrupt_nobody),
 		TEST(a_time_between_windows_becomes_two_marks),
 		TEST(short_and_unknown_definitions_are_skipped),

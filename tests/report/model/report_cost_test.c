@@ -122,7 +122,8 @@ static void too_few_launches_have_no_share(void **state)
 
 	(void)state;
 	add_process("n1", &few, 1);
-	assert_cost("profiling cost: not known for launches: too few to be metered\n");
+	assert_cost("profiling cost: not known for launches: metered launches stand for 0 of 0 "
+		    "launches\n");
 }
 
 static void metered_launches_stand_for_their_threads_alone(void **state)
@@ -132,8 +133,38 @@ static void metered_launches_stand_for_their_threads_alone(void **state)
 	(void)state;
 	add_process("n1", metered, NR_METERED);
 	add_process("n2", &launches, 1);
-	assert_cost("profiling cost: not known for launches: too few to be metered in most threads "
-		    "(1,000 of 130,000); 3.0 MiB of unwind tables built\n");
+	assert_cost("profiling cost: not known for launches: metered launches stand for 64,000 of "
+		    "130,000 launches, 20 new stacks of 6.000 ms in all; 3.0 MiB of unwind tables "
+		    "built\n");
+}
+
+/* Of all processes, it is the one in which the guest took most, not the one with the largest share. */
+static void the_thread_that_paid_most_stands_beside_all_threads(void **state)
+{
+	const struct ledger_entry more[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_METER_BUSIEST, 30000, 60 * MS},
+		{LEDGER_DEVICE_NONE, LEDGER_METER_BUSIEST_THREAD, 18, 1000 * MS},
+		{LEDGER_DEVICE_NONE, LEDGER_METER_WALL, 1, 1500 * MS},
+	};
+	const struct ledger_entry less[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_METER_BUSIEST, 64, 1 * MS},
+		{LEDGER_DEVICE_NONE, LEDGER_METER_BUSIEST_THREAD, 3, 2 * MS},
+		{LEDGER_DEVICE_NONE, LEDGER_METER_WALL, 1, 500 * MS},
+	};
+
+	(void)state;
+	add_process("n1", more, 3);
+	add_process("n2", metered, NR_METERED);
+	add_process("n3", less, 3);
+	assert_cost("profiling cost: 1.00 % of the launching threads' time, 6.00 % of that of the "
+		    "thread which paid most (guest 70.000 ms: about 64,000 launches of 1.000 us "
+		    "each, 20 new stacks of 6.000 ms in all; without CUPTI); 3.0 MiB of unwind "
+		    "tables built\n");
+	const struct profile_cost *cost = &report_fixture.tree->cost;
+	assert_int_equal(cost->busiest.count, 30000);
+	assert_int_equal(cost->busiest_thread_ns, 1000 * MS);
+	assert_int_equal(cost->processes.count, 2);
+	assert_int_equal(cost->processes.ns, 2000 * MS);
 }
 
 static void sums_do_not_wrap(void **state)
@@ -162,6 +193,7 @@ int main(void)
 		TEST(processes_and_agents_add_up),
 		TEST(too_few_launches_have_no_share),
 		TEST(metered_launches_stand_for_their_threads_alone),
+		TEST(the_thread_that_paid_most_stands_beside_all_threads),
 		TEST(sums_do_not_wrap),
 	};
 

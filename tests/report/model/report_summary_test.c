@@ -199,6 +199,28 @@ static void notices_are_listed_once_with_how_many_said_them(void **state)
 		       "> note: a_b (1 of 3 processes)\n");
 }
 
+/* Their times and shares differ, and one line says all. */
+static void what_ranks_say_about_a_limit_is_one_line(void **state)
+{
+	(void)state;
+	set_notices(report_fixture.process_id,
+		    "launches take no stack from 1.500 s on: before, with one frame, they cost "
+		    "3.100 % of their threads' time (--max-cost)",
+		    "CPython 3.11.2");
+	assert_notices("> note: launches take no stack from 1.500 s on: before, with one frame, "
+		       "they cost 3.100 % of their threads' time (--max-cost)\n"
+		       "> note: CPython 3.11.2\n");
+	set_notices(report_fixture_process("node02", 101, 4, 1),
+		    "launches take no stack from 1.250 s on: before, with one frame, they cost "
+		    "2.100 % of their threads' time (--max-cost)",
+		    NULL);
+	roster_process(report_fixture.collection->roster, report_fixture.process_id)->rank = 5;
+	assert_notices("> note: launches take no stack from 1.250 to 1.500 s on in ranks 4-5: "
+		       "before, with one frame, they cost 2.100 to 3.100 % of their threads' time "
+		       "(--max-cost) (2 of 2 processes)\n"
+		       "> note: CPython 3.11.2 (1 of 2 processes)\n");
+}
+
 static void add_rank(uint32_t pid, int32_t rank, int32_t world_size, const char *job)
 {
 	struct roster_process *process = roster_process(
@@ -313,6 +335,7 @@ int main(void)
 		TEST(an_unclean_end_is_one_process_and_no_record),
 		TEST(simulated_devices_are_announced),
 		TEST(notices_are_listed_once_with_how_many_said_them),
+		TEST(what_ranks_say_about_a_limit_is_one_line),
 		TEST(ranks_of_which_nothing_came_are_noted),
 		TEST(a_process_counts_once_for_a_notice),
 		TEST(of_very_many_notices_the_rest_is_counted),
