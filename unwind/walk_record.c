@@ -7,7 +7,7 @@
 
 #define WORD       8u
 #define PAGE_BYTES 4096u
-#define REACH_MAX  ((UINT16_MAX + 1u) * WORD)
+#define REACH_MAX  (UINT16_MAX * WORD) /* WALK_TEST_FP is no word */
 
 /* As in unwind.c: all words between frames may be read, and other threads may write to some. */
 #define READS_STACK __attribute__((no_sanitize("address"), no_sanitize("thread")))
@@ -283,13 +283,12 @@ READS_STACK LAUNCH_PATH bool walk_record_holds(const struct walk_record *record,
 
 READS_STACK LAUNCH_PATH uint32_t walk_record_words_to(const struct walk_record *record,
 						      const struct unwind_start *start,
-						      uint64_t high, uint32_t words)
+						      uint64_t high, uint32_t at)
 {
-	uint64_t sp = start->sp, last = words - 1u;
+	uint64_t sp = start->sp;
 
-	if (sp % WORD != 0 || sp > high || last >= (high - sp) / WORD ||
-	    !equal(record, start, (uint32_t)last))
+	if (sp % WORD != 0 || sp > high || at >= (high - sp) / WORD || !equal(record, start, at))
 		return 0;
-	uint64_t end = ((sp + last * WORD) | (PAGE_BYTES - 1)) + 1;
+	uint64_t end = ((sp + (uint64_t)at * WORD) | (PAGE_BYTES - 1)) + 1;
 	return (uint32_t)(((end < high ? end : high) - sp) / WORD);
 }

@@ -111,9 +111,9 @@ static inline const uint16_t *walk_record_at(const struct walk_record *record)
 bool walk_record_holds(const struct walk_record *record, const struct unwind_start *start,
 		       uint64_t high, uint32_t epoch);
 
-/* Returns how many words above sp may be read so that `words` are among them: up to the end of the last one's page. The
- * record has read that last one. 0: it may not be read, because one below it, which the record has read, differs. */
+/* Returns how many words above sp may be read: up to the end of the page of word `at`, which the record has read. 0: it
+ * may not be read, because a word in a page below it, which the record has read, differs. */
 uint32_t walk_record_words_to(const struct walk_record *record, const struct unwind_start *start,
-			      uint64_t high, uint32_t words);
+			      uint64_t high, uint32_t at);
 
 #endif

@@ -1,5 +1,5 @@
 /* A stack that a thread has captured, with all that its walks read: one piece of memory, which does not change once it
- * is written. The first record of a thread's memory has number 1. */
+ * is written. The first record of a thread's memory has number 1; the last has one below 65,536. */
 #ifndef KNOWN_RECORD_H
 #define KNOWN_RECORD_H
 

@@ -38,6 +38,7 @@ struct known_memory {
 
 #define UNITS ((KNOWN_STACKS_BYTES - (uint32_t)sizeof(struct known_memory)) / KNOWN_RECORD_UNIT)
 
+_Static_assert(UNITS <= UINT16_MAX, "numbers of records");
 _Static_assert(sizeof(struct known_memory) % KNOWN_RECORD_UNIT == 0,
 	       "records start on cache lines");
 

@@ -3,7 +3,6 @@
 #include <stddef.h>
 
 #include "proto/launch_path.h"
-#include "unwind/walk_test.h"
 
 #define PROBES     2u /* buckets that a hash may be in */
 #define IS_NODE    (1u << 31)
@@ -35,6 +34,11 @@ static inline uint32_t words_of_page(const struct unwind_start *start, uint64_t 
 	return sp % WORD || sp > high ? 0 : (uint32_t)(((end < high ? end : high) - sp) / WORD);
 }
 
+static inline struct walk_test test_of(const struct known_node *node)
+{
+	return (struct walk_test){.order = node->order, .at = node->at};
+}
+
 /* Follows the links as the words of the stack say. Returns the last one. It leads to a record, or to a node whose word
  * the stack's walk may not reach, because it has other words before. */
 static inline const uint32_t *descend(const struct known_tree *tree, char *records,
@@ -44,16 +48,15 @@ static inline const uint32_t *descend(const struct known_tree *tree, char *recor
 
 	while (*link & IS_NODE) {
 		const struct known_node *node = &tree->nodes[*link & ~IS_NODE];
-		uint32_t needs = walk_test_needs(node->test);
 
-		if (__builtin_expect(needs > readable, 0)) {
+		if (__builtin_expect(node->at >= readable, 0) && node->at != WALK_TEST_FP) {
 			readable =
 				walk_record_words_to(&known_record_at(records, node->record)->walk,
-						     stack->start, stack->high, needs);
+						     stack->start, stack->high, node->at);
 			if (readable == 0)
 				break;
 		}
-		link = &node->links[walk_test_bit(node->test, stack->start)];
+		link = &node->links[walk_test_bit(test_of(node), stack->start)];
 	}
 	return link;
 }
@@ -84,21 +87,21 @@ static __attribute__((cold)) void put_in_row(char *records, uint32_t number, uin
 
 /* Makes a node where the record leaves the way of the others. The stack has read the words of all tests before. */
 static __attribute__((cold)) void put_node(struct known_tree *tree, uint32_t number, uint32_t *link,
-					   uint32_t test, const struct unwind_start *start)
+					   struct walk_test test, const struct unwind_start *start)
 {
 	uint32_t bit = walk_test_bit(test, start), at = tree->nr_nodes++;
 
 	while (*link & IS_NODE) {
-		struct known_node *node = &tree->nodes[*link & ~IS_NODE];
+		struct known_node *before = &tree->nodes[*link & ~IS_NODE];
 
-		if (!walk_test_is_before(node->test, test))
+		if (before->order > test.order)
 			break;
-		link = &node->links[walk_test_bit(node->test, start)];
+		link = &before->links[walk_test_bit(test_of(before), start)];
 	}
-	tree->nodes[at].test = test;
-	tree->nodes[at].record = number;
-	tree->nodes[at].links[bit] = number;
-	tree->nodes[at].links[!bit] = *link;
+	struct known_node *node = &tree->nodes[at];
+	*node = (struct known_node){.order = test.order, .at = test.at, .record = (uint16_t)number};
+	node->links[bit] = number;
+	node->links[!bit] = *link;
 	*link = at | IS_NODE;
 }
 
@@ -106,7 +109,7 @@ __attribute__((cold)) bool known_tree_enter(struct known_tree *tree, char *recor
 					    const struct known_tree_stack *stack)
 {
 	struct known_root *root = root_of(tree, stack->hash);
-	uint32_t test;
+	struct walk_test test;
 
 	if (root->link == 0 || root->tag != (uint32_t)stack->hash) {
 		root->tag = (uint32_t)stack->hash;

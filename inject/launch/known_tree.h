@@ -1,7 +1,7 @@
 /* Chooses among records by words of the stack. Records with one hash form a binary tree. Each node looks at one bit of a
- * word, and the innermost word in which records differ comes first. So all records below a node have read that word,
- * and are equal in all words before it. A stack that is the record of one of them is led to it. The choice proves
- * nothing. One thread's alone; no lock, no allocation. */
+ * word, and the word that a walk comes to first is looked at first. So all records below a node have read that word, and
+ * are equal in all words before it. A stack that is the record of one of them is led to it. The choice proves nothing.
+ * One thread's alone; no lock, no allocation. */
 #ifndef KNOWN_TREE_H
 #define KNOWN_TREE_H
 
@@ -9,6 +9,7 @@
 
 #include "known_record.h"
 #include "unwind/unwind.h"
+#include "unwind/walk_test.h"
 
 #define KNOWN_TREE_BUCKETS 512u
 #define KNOWN_TREE_WAYS    8u
@@ -24,8 +25,9 @@ struct known_tree {
 		} roots[KNOWN_TREE_WAYS];
 	} buckets[KNOWN_TREE_BUCKETS];
 	struct known_node {
-		uint32_t test;   /* walk_test.h */
-		uint32_t record; /* one that is below: it reads the word */
+		uint32_t order; /* with `at`: a struct walk_test */
+		uint16_t at;
+		uint16_t record; /* one that is below: it reads the word */
 		uint32_t links[2];
 	} nodes[KNOWN_TREE_NODES];
 	uint32_t nr_nodes;
