@@ -242,8 +242,8 @@ __attribute__((cold)) void walk_record_write(struct walk_record *record,
  * without leaving at the first that differs, because nearly always all are equal. Pages further up are read only if all
  * words below are equal, so that the walk would have read them, too: on a stack that is no thread's, what lies above it
  * may be gone. A walk came to the word without the frames further up, so it needed no place of them. */
-static inline READS_STACK bool equal(const struct walk_record *record,
-				     const struct unwind_start *start, uint32_t to)
+static READS_STACK LAUNCH_PATH __attribute__((noinline)) bool
+equal(const struct walk_record *record, const struct unwind_start *start, uint32_t to)
 {
 	const int64_t above = (int64_t)to * WORD;
 	const uint64_t sp = start->sp, *stack = (const uint64_t *)(uintptr_t)sp;

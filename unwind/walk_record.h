@@ -47,8 +47,8 @@ struct walk_reads {
 
 /* Does a walk again that has just ended in UNWIND_ROOT, UNWIND_STOP or UNWIND_FULL with these frames, with the same
  * arguments, and collects what it reads. A record of UNWIND_FULL is one for walks of as many frames at most. false: the
- * walk is not to be recorded. It may depend on more than such words (a signal's frame, code without a file), it may take
- * too much room, or the stack has changed meanwhile. */
+ * walk is not to be recorded. It may depend on more than such words (a signal's frame, code without a file), it may
+ * take too much room, or the stack has changed meanwhile. */
 bool walk_reads_collect(struct unwind_tables *tables, struct unwind_cache *cache,
 			const struct unwind_start *start, uint64_t high, enum unwind_end end,
 			const uint64_t *frames, uint32_t nr, struct walk_reads *reads);

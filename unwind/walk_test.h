@@ -11,8 +11,8 @@
 
 #define WALK_TEST_FP UINT16_MAX /* not a word of the stack */
 
-/* A return address is looked at where a walk reads it; a saved frame pointer, which counts by its distance from sp, where
- * a walk begins to depend on it. Until then all walks that are equal so far depend on the same words. */
+/* A return address is looked at where a walk reads it. A saved frame pointer, which counts by its distance from sp, is
+ * looked at where a walk begins to depend on it: before, other walks that are equal so far may not depend on it. */
 struct walk_test {
 	uint32_t order; /* smaller: a walk comes to it earlier */
 	uint16_t at;    /* the word, in words above sp; or WALK_TEST_FP */

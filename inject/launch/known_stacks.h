@@ -1,6 +1,6 @@
 /* Recognises stacks that a thread has captured before. A known stack is one contiguous record: all that its walk read
- * (unwind/walk_record.h, python/python_record.h), and its id. A few words of a stack choose a record (known_tree.h), and
- * all words of the record prove it. Each thread has its own; it takes no lock. The only allocation is that of
+ * (unwind/walk_record.h, python/python_record.h), and its id. A few words of a stack choose a record (known_tree.h),
+ * and all words of the record prove it. Each thread has its own; it takes no lock. The only allocation is that of
  * known_stacks_wants(). */
 #ifndef KNOWN_STACKS_H
 #define KNOWN_STACKS_H
@@ -81,9 +81,9 @@ bool known_stacks_wants(struct known_stacks *known, const struct known_query *qu
 /* Returns memory for walk_reads_collect(), once known_stacks_wants() has returned true. */
 struct walk_reads *known_stacks_reads(struct known_stacks *known);
 
-/* Records a stack that was not found, by what is in known_stacks_reads(). The query's epochs are those before the walk
- * and before the id was looked up; the record has the one of walk_reads_collect(). Does nothing if another capture came
- * in between. */
+/* Records a stack that was not found, by what is in known_stacks_reads(). truncated: the depth cap ended its walks. The
+ * query's epochs are those before the walk and before the id was looked up; the record has the one of
+ * walk_reads_collect(). Does nothing if another capture came in between. */
 void known_stacks_add(struct known_stacks *known, const struct known_query *query,
 		      uint32_t stack_id, bool truncated);
 

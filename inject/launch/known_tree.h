@@ -1,7 +1,7 @@
-/* Chooses among records by words of the stack. Records with one hash form a binary tree. Each node looks at one bit of a
- * word, and the word that a walk comes to first is looked at first. So all records below a node have read that word, and
- * are equal in all words before it. A stack that is the record of one of them is led to it. The choice proves nothing.
- * One thread's alone; no lock, no allocation. */
+/* Chooses among records by words of the stack. Records with one hash form a binary tree, whose nodes look at one bit
+ * of a word each. The word that a walk comes to first is looked at first. So all records below a node have read that
+ * word, and are equal in all words before it. A stack that is the record of one of them is led to it. The choice proves
+ * nothing. One thread's alone; no lock, no allocation. */
 #ifndef KNOWN_TREE_H
 #define KNOWN_TREE_H
 
@@ -45,8 +45,8 @@ struct known_tree_stack {
 uint32_t known_tree_find(const struct known_tree *tree, char *records,
 			 const struct known_tree_stack *stack);
 
-/* Enters the new record of this stack. One of another hash gives way if there is no room for one more hash. Records in a
- * row give way when it has KNOWN_TREE_ROW. false: there are too many nodes. */
+/* Enters the new record of this stack. Records of another hash give way if there is no room for one more hash. Records
+ * in a row give way when it has KNOWN_TREE_ROW. false: there are too many nodes. */
 bool known_tree_enter(struct known_tree *tree, char *records, uint32_t number,
 		      const struct known_tree_stack *stack);
 

@@ -399,8 +399,8 @@ static bool ask_outer(const struct stack_capture *capture, struct stack_scratch 
 	return true;
 }
 
-/* Records a stack that was just walked, whose frames all are there, up to the depth cap. RECORD_STACK_NONE: it is not one
- * to record. */
+/* Records a stack that was just walked, whose frames all are there, up to the depth cap. RECORD_STACK_NONE: it is not
+ * to be recorded. */
 static __attribute__((noinline, cold)) void record(const struct stack_capture *capture,
 						   struct stack_scratch *scratch,
 						   const struct known_query *query,
