@@ -16,7 +16,7 @@
 #define FOLLOWS 2048u
 #define TRIES   4096u
 #define TRY_MIN 2u /* a stack is recorded when it comes for the second time, */
-#define TRY_MAX 9u /* and at most so many times less one, in different shapes */
+#define TRY_MAX 8u /* and at most so many times less one, in different shapes */
 #define REST    65536u
 #define WORTH   4u /* hits for each record, or the memory is too small for this thread's stacks */
 #define FETCHED 8u /* lines of a record */
@@ -272,7 +272,7 @@ __attribute__((cold)) bool known_stacks_wants(struct known_stacks *known,
 	if (!known->memory && !map(known))
 		return false;
 	tries = &known->memory->tries[stack_id % TRIES];
-	if (stack_id == RECORD_STACK_NONE || *tries >= TRY_MAX - 1) {
+	if (stack_id == RECORD_STACK_NONE || *tries >= TRY_MAX) {
 		count_vain(known);
 		return false;
 	}
