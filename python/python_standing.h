@@ -18,7 +18,7 @@ struct python_place {
 	const char *const *functions; /* names without their modules; NULL ends them */
 };
 
-#define PYTHON_STANDING_WORDS 63u /* frames of which a thread remembers the words */
+#define PYTHON_STANDING_WORDS 62u /* frames of which a thread remembers the words */
 
 /* What one reading thread remembers, within 1 KiB. Zeroed for a new one; python_texts_unmap(&texts) ends it. */
 struct python_standing {

@@ -448,7 +448,8 @@ static inline READS_STACK enum unwind_end walk_on(struct walk *walk, const struc
 				*kept = left;
 				return (enum unwind_end)trail->end;
 			}
-			if (*nr == max && at)
+			if (*nr == max && at &&
+			    trail_holds(&trail->steps[at], &trail->steps[at - 1], walk->high))
 				return UNWIND_FULL;
 			trail_part(trail, walk, left - 1, at);
 			left = at;
@@ -467,6 +468,10 @@ static inline READS_STACK enum unwind_end walk_on(struct walk *walk, const struc
 		end = leave(walk);
 		if (end == UNWIND_FULL)
 			trail_leave(trail, walk);
+	}
+	if (end == UNWIND_FULL && walk->pc == 0) {
+		walk->zero_at = walk->sp - WORD;
+		return UNWIND_ROOT;
 	}
 	return end;
 }

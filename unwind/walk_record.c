@@ -7,7 +7,7 @@
 
 #define WORD       8u
 #define PAGE_BYTES 4096u
-#define REACH_MAX  ((UINT16_MAX + 1u) * WORD)
+#define REACH_MAX  (UINT16_MAX * WORD) /* WALK_TEST_FP is no word */
 
 /* As in unwind.c: all words between frames may be read, and other threads may write to some. */
 #define READS_STACK __attribute__((no_sanitize("address"), no_sanitize("thread")))
@@ -15,21 +15,6 @@
 static inline READS_STACK uint64_t word_at(uint64_t address)
 {
 	return *(const volatile uint64_t *)(uintptr_t)address;
-}
-
-static inline const uint64_t *words_of(const struct walk_record *record)
-{
-	return (const uint64_t *)(record + 1);
-}
-
-static inline const int32_t *places_of(const struct walk_record *record)
-{
-	return (const int32_t *)(words_of(record) + record->nr_words);
-}
-
-static inline const uint16_t *at_of(const struct walk_record *record)
-{
-	return (const uint16_t *)(places_of(record) + record->nr_places);
 }
 
 /* ---- collecting: rare */
@@ -123,13 +108,13 @@ static bool rewalk(struct rewalk *walk, struct unwind_tables *tables, struct unw
 		    !unwind_rule_before(tables, cache, reads->epoch, walk->pc, &rule))
 			return false;
 		if (rule == unwind_rule_special(UNWIND_OUTERMOST))
-			return i + 1 == nr;
+			return i + 1 == nr && end == UNWIND_ROOT;
 		reads->steps[reads->nr_steps] = (struct walk_step){0};
 		if (!move_by(walk, &reads->steps[reads->nr_steps], rule))
 			return false;
 		reads->nr_steps++;
 	}
-	return walk->pc == 0;
+	return (walk->pc == 0) == (end == UNWIND_ROOT);
 }
 
 static bool add(struct walk_reads *reads, uint64_t at, bool is_place, uint64_t value)
@@ -188,8 +173,8 @@ __attribute__((cold)) bool walk_reads_collect(struct unwind_tables *tables,
 	reads->nr = reads->reach = reads->nr_steps = 0;
 	reads->pc = start->pc;
 	reads->epoch = unwind_tables_epoch(tables);
-	if ((end != UNWIND_ROOT && end != UNWIND_STOP) || nr == 0 || nr > WALK_READS_FRAMES ||
-	    start->sp % WORD != 0 || start->sp > high)
+	if ((end != UNWIND_ROOT && end != UNWIND_STOP && end != UNWIND_FULL) || nr == 0 ||
+	    nr > WALK_READS_FRAMES || start->sp % WORD != 0 || start->sp > high)
 		return false;
 	walk = (struct rewalk){.high = high, .pc = start->pc, .sp = start->sp, .fp = start->fp};
 	return rewalk(&walk, tables, cache, end, frames, nr, reads) && add_steps(reads, start);
@@ -253,40 +238,57 @@ __attribute__((cold)) void walk_record_write(struct walk_record *record,
 	}
 }
 
-uint64_t walk_record_word(const struct walk_record *record, uint32_t i, uint32_t *at)
+/* Compares what the record read below the page of word `to`, which is a word that it read. Words of a page are compared
+ * without leaving at the first that differs, because nearly always all are equal. Pages further up are read only if all
+ * words below are equal, so that the walk would have read them, too: on a stack that is no thread's, what lies above it
+ * may be gone. A walk came to the word without the frames further up, so it needed no place of them. */
+static READS_STACK LAUNCH_PATH __attribute__((noinline)) bool
+equal(const struct walk_record *record, const struct unwind_start *start, uint32_t to)
 {
-	*at = at_of(record)[i] * WORD;
-	return words_of(record)[i];
-}
-
-/* Compares the words of a page without leaving at the first that differs, because nearly always all are equal. Pages
- * further up are read only if all words below are equal, so that the walk would have read them, too: on a stack that is
- * no thread's, what lies above it may be gone. */
-READS_STACK LAUNCH_PATH bool walk_record_holds(const struct walk_record *record,
-					       const struct unwind_start *start, uint64_t high,
-					       uint32_t epoch)
-{
+	const int64_t above = (int64_t)to * WORD;
 	const uint64_t sp = start->sp, *stack = (const uint64_t *)(uintptr_t)sp;
-	const uint64_t *words = words_of(record);
-	const int32_t *places = places_of(record);
-	const uint16_t *at = at_of(record);
+	const uint64_t *words = walk_record_words(record);
+	const int32_t *places = walk_record_places(record);
+	const uint16_t *at = walk_record_at(record);
 	const uint32_t nr_words = record->nr_words, nr_places = record->nr_places;
 	uint32_t word = 0, place = 0;
-	uint64_t differs = (record->pc ^ start->pc) | (record->epoch ^ epoch);
+	uint64_t differs = record->pc ^ start->pc;
 
-	if (differs || sp % WORD != 0 || sp > high || record->reach > high - sp)
-		return false;
-	if (record->fp_distance != WALK_RECORD_FP_ANY)
-		differs = start->fp - sp - (uint64_t)(int64_t)record->fp_distance;
-	for (uint64_t end = (PAGE_BYTES - sp % PAGE_BYTES) / WORD; !differs;
+	if (record->fp_distance != WALK_RECORD_FP_ANY && record->fp_distance < above)
+		differs |= start->fp - sp - (uint64_t)(int64_t)record->fp_distance;
+	for (uint64_t end = (PAGE_BYTES - sp % PAGE_BYTES) / WORD; !differs && end <= to;
 	     end += PAGE_BYTES / WORD) {
 		for (; word < nr_words && at[word] < end; word++)
 			differs |= stack[at[word]] ^ words[word];
 		for (; place < nr_places && at[nr_words + place] < end; place++)
-			differs |=
-				stack[at[nr_words + place]] - sp - (uint64_t)(int64_t)places[place];
+			if (places[place] < above)
+				differs |= stack[at[nr_words + place]] - sp -
+					   (uint64_t)(int64_t)places[place];
 		if (word == nr_words && place == nr_places)
 			break;
 	}
 	return differs == 0;
+}
+
+READS_STACK LAUNCH_PATH bool walk_record_holds(const struct walk_record *record,
+					       const struct unwind_start *start, uint64_t high,
+					       uint32_t epoch)
+{
+	const uint64_t sp = start->sp;
+
+	if (record->epoch != epoch || sp % WORD != 0 || sp > high || record->reach > high - sp)
+		return false;
+	return equal(record, start, UINT32_MAX);
+}
+
+READS_STACK LAUNCH_PATH uint32_t walk_record_words_to(const struct walk_record *record,
+						      const struct unwind_start *start,
+						      uint64_t high, uint32_t at)
+{
+	uint64_t sp = start->sp;
+
+	if (sp % WORD != 0 || sp > high || at >= (high - sp) / WORD || !equal(record, start, at))
+		return 0;
+	uint64_t end = ((sp + (uint64_t)at * WORD) | (PAGE_BYTES - 1)) + 1;
+	return (uint32_t)(((end < high ? end : high) - sp) / WORD);
 }

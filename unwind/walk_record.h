@@ -10,7 +10,7 @@
 
 #include "unwind.h"
 
-#define WALK_READS_FRAMES  128u /* longer walks are not recorded */
+#define WALK_READS_FRAMES  256u /* longer walks are not recorded */
 #define WALK_READS_MAX     (3u * WALK_READS_FRAMES)
 #define WALK_RECORD_FP_ANY INT32_MIN
 
@@ -45,9 +45,10 @@ struct walk_reads {
 	struct walk_step steps[WALK_READS_FRAMES];
 };
 
-/* Does a walk again that has just ended in UNWIND_ROOT or UNWIND_STOP with these frames, with the same arguments, and
- * collects what it reads. false: the walk is not to be recorded. It may depend on more than such words (a signal's
- * frame, code without a file), it may take too much room, or the stack has changed meanwhile. */
+/* Does a walk again that has just ended in UNWIND_ROOT, UNWIND_STOP or UNWIND_FULL with these frames, with the same
+ * arguments, and collects what it reads. A record of UNWIND_FULL is one for walks of as many frames at most. false: the
+ * walk is not to be recorded. It may depend on more than such words (a signal's frame, code without a file), it may
+ * take too much room, or the stack has changed meanwhile. */
 bool walk_reads_collect(struct unwind_tables *tables, struct unwind_cache *cache,
 			const struct unwind_start *start, uint64_t high, enum unwind_end end,
 			const uint64_t *frames, uint32_t nr, struct walk_reads *reads);
@@ -89,12 +90,30 @@ void walk_record_head(struct walk_record *record, const struct walk_reads *reads
  * walk_record_bytes(). */
 void walk_record_write(struct walk_record *record, const struct walk_reads *reads);
 
-/* Returns the i-th word, i < nr_words, and where it is, in bytes above sp. They begin at the innermost frame. */
-uint64_t walk_record_word(const struct walk_record *record, uint32_t i, uint32_t *at);
+/* Return what stands behind the record. Words and places begin at the innermost frame. */
+static inline const uint64_t *walk_record_words(const struct walk_record *record)
+{
+	return (const uint64_t *)(record + 1);
+}
+
+static inline const int32_t *walk_record_places(const struct walk_record *record)
+{
+	return (const int32_t *)(walk_record_words(record) + record->nr_words);
+}
+
+static inline const uint16_t *walk_record_at(const struct walk_record *record)
+{
+	return (const uint16_t *)(walk_record_places(record) + record->nr_places);
+}
 
 /* Returns whether a walk from here, with tables of this epoch, would do what the recorded one did. Reads only inside
  * [start->sp, high). */
 bool walk_record_holds(const struct walk_record *record, const struct unwind_start *start,
 		       uint64_t high, uint32_t epoch);
+
+/* Returns how many words above sp may be read: up to the end of the page of word `at`, which the record has read. 0: it
+ * may not be read, because a word in a page below it, which the record has read, differs. */
+uint32_t walk_record_words_to(const struct walk_record *record, const struct unwind_start *start,
+			      uint64_t high, uint32_t at);
 
 #endif

@@ -6,61 +6,41 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "known_tree.h"
+
 #include "proto/launch_path.h"
 #include "proto/record.h"
 #include "proto/sparse_memory.h"
 #include "python/python_record.h"
 
-#define UNIT    64u
-#define BUCKETS 1024u
-#define WAYS    4u
-#define PROBES  8u /* buckets that are looked into */
 #define FOLLOWS 2048u
 #define TRIES   4096u
 #define TRY_MIN 2u /* a stack is recorded when it comes for the second time, */
-#define TRY_MAX 9u /* and at most so many times less one, in different shapes */
+#define TRY_MAX 8u /* and at most so many times less one, in different shapes */
 #define REST    65536u
 #define WORTH   4u /* hits for each record, or the memory is too small for this thread's stacks */
 #define FETCHED 8u /* lines of a record */
 
-/* Where a record may be found. */
-struct place {
-	uint32_t tag;
-	uint16_t
-		at; /* a word above sp that tells the record from its neighbours; PLACE_ANY: none */
-	uint16_t unused;
-	uint32_t low; /* the low half of that word */
-	uint32_t record;
-};
-
-#define PLACE_ANY UINT16_MAX
-
-struct bucket {
-	struct place places[WAYS]; /* filled in turn; record 0: free */
-};
-
-/* Starts on a cache line. Behind the walk's record stand struct python_read python[nr_python] and uint64_t
- * outer[nr_outer]. It does not change once it is written. */
-struct known_record {
-	uint32_t stack_id, stack_epoch;
-	uint32_t options;
-	uint16_t nr_python, nr_outer;
-	struct walk_record walk;
-};
+/* Looking for a stack in vain costs a part of a walk. It stops for a while if fewer than a quarter are found. */
+#define VAIN      256u /* stacks that were neither found nor recorded; then it is decided */
+#define VAIN_HITS (VAIN / 3)
+#define PAUSE_MIN 1024u /* captures; each further pause is twice as long, */
+#define PAUSE_MAX 16384u
 
 struct known_memory {
-	struct bucket buckets[BUCKETS];
+	struct known_tree tree;
 	uint32_t follow
 		[FOLLOWS];    /* by the two records that were found last: the one that came then */
 	uint8_t tries[TRIES]; /* by stack id: how often it was not found */
 	struct walk_reads reads;
-	_Alignas(64) char records[];
+	_Alignas(KNOWN_RECORD_UNIT) char records[];
 };
 
-#define UNITS ((KNOWN_STACKS_BYTES - (uint32_t)sizeof(struct known_memory)) / UNIT)
+#define UNITS ((KNOWN_STACKS_BYTES - (uint32_t)sizeof(struct known_memory)) / KNOWN_RECORD_UNIT)
 
-_Static_assert(sizeof(struct bucket) == UNIT, "one cache line");
-_Static_assert(sizeof(struct known_memory) % UNIT == 0, "records start on cache lines");
+_Static_assert(UNITS <= UINT16_MAX, "numbers of records");
+_Static_assert(sizeof(struct known_memory) % KNOWN_RECORD_UNIT == 0,
+	       "records start on cache lines");
 
 static _Atomic uint32_t nr_memories;
 
@@ -86,7 +66,7 @@ static bool map(struct known_stacks *known)
 }
 
 /* Forgets all stacks, and keeps the memory. */
-static __attribute__((cold)) void clear(struct known_stacks *known)
+__attribute__((cold)) void known_stacks_clear(struct known_stacks *known)
 {
 	if (known->memory)
 		memset(known->memory, 0, offsetof(struct known_memory, reads));
@@ -94,7 +74,8 @@ static __attribute__((cold)) void clear(struct known_stacks *known)
 	known->last = known->last_but_one = 0;
 	known->rest = 0;
 	known->nr_records = 0;
-	known->hits = 0;
+	known->hits = known->hits_before = 0;
+	known->vain = known->pause = known->pauses = 0;
 }
 
 void known_stacks_fini(struct known_stacks *known)
@@ -134,16 +115,15 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline const struct known_record *record_at(const struct known_memory *memory,
-						   uint32_t number)
+static inline const struct known_record *record_at(struct known_memory *memory, uint32_t number)
 {
-	return (const struct known_record *)(memory->records + (uint64_t)number * UNIT);
+	return known_record_at(memory->records, number);
 }
 
 static inline void fetch(const struct known_record *record)
 {
 	for (uint32_t i = 0; i < FETCHED; i++)
-		__builtin_prefetch((const char *)record + i * UNIT);
+		__builtin_prefetch((const char *)record + i * KNOWN_RECORD_UNIT);
 }
 
 static inline uint32_t *follower(const struct known_stacks *known)
@@ -195,65 +175,47 @@ static inline bool holds(const struct known_record *record, const struct known_q
 	return walk_record_holds(&record->walk, query->start, query->high, query->table_epoch);
 }
 
-static inline struct bucket *bucket_of(struct known_memory *memory, uint64_t hash, uint32_t probe)
+static inline struct known_tree_stack tree_stack(const struct known_query *query)
 {
-	return &memory->buckets[((hash >> 32) + probe) % BUCKETS];
-}
-
-/* A word of the stack that a place names is only read to choose, so any value will do. */
-static inline __attribute__((no_sanitize("address"), no_sanitize("thread"))) bool
-may_be(const struct place *place, const struct known_query *query)
-{
-	const uint64_t sp = query->start->sp, at = place->at * sizeof(uint64_t);
-
-	if (place->at == PLACE_ANY)
-		return true;
-	return sp % sizeof(uint64_t) == 0 && sp <= query->high && at < query->high - sp &&
-	       query->high - sp - at >= sizeof(uint64_t) &&
-	       (uint32_t) * (const uint64_t *)(uintptr_t)(sp + at) == place->low;
+	return (struct known_tree_stack){hash_of(query), query->start, query->high};
 }
 
 /* Returns the record's number; 0: there is none. */
 static __attribute__((noinline)) uint32_t look_up(struct known_memory *memory,
 						  const struct known_query *query)
 {
-	uint64_t hash = hash_of(query);
+	const struct known_tree_stack stack = tree_stack(query);
+	uint32_t number = known_tree_find(&memory->tree, memory->records, &stack);
 
-	for (uint32_t probe = 0; probe < PROBES; probe++) {
-		const struct bucket *bucket = bucket_of(memory, hash, probe);
+	while (number) {
+		const struct known_record *record = record_at(memory, number);
 
-		for (uint32_t way = 0; way < WAYS; way++) {
-			const struct place *place = &bucket->places[way];
-
-			if (place->record == 0)
-				return 0;
-			if (place->tag != (uint32_t)hash || !may_be(place, query))
-				continue;
-			fetch(record_at(memory, place->record));
-			if (holds(record_at(memory, place->record), query))
-				return place->record;
-		}
+		fetch(record);
+		if (holds(record, query))
+			break;
+		number = record->older;
 	}
-	return 0;
+	return number;
 }
 
-LAUNCH_PATH uint32_t known_stacks_find(struct known_stacks *known, const struct known_query *query)
+LAUNCH_PATH const struct known_record *known_stacks_find(struct known_stacks *known,
+							 const struct known_query *query)
 {
 	struct known_memory *memory = known->memory;
 
 	if (!memory)
-		return RECORD_STACK_NONE;
+		return NULL;
 	uint32_t *guess = follower(known), number = *guess;
 	if (number == 0 || !holds(record_at(memory, number), query)) {
 		number = look_up(memory, query);
 		if (number == 0)
-			return RECORD_STACK_NONE;
+			return NULL;
 		*guess = number;
 	}
 	known->last_but_one = known->last;
 	known->last = number;
 	known->hits++;
-	return record_at(memory, number)->stack_id;
+	return record_at(memory, number);
 }
 
 /* ---- recording: rare */
@@ -267,84 +229,55 @@ static bool make_room(struct known_stacks *known)
 		known->nr_records = 0;
 		return false;
 	}
-	clear(known);
+	known_stacks_clear(known);
 	return true;
 }
 
-__attribute__((cold)) bool known_stacks_wants(struct known_stacks *known, uint32_t stack_id)
+/* Counts a capture that looked for its stack in vain, and did not record it. */
+static void count_vain(struct known_stacks *known)
+{
+	if (!known->memory || ++known->vain < VAIN)
+		return;
+	known->vain = 0;
+	if (known->hits - known->hits_before < VAIN_HITS) {
+		known->pause = known->pauses ? 2 * known->pauses : PAUSE_MIN;
+		known->pause = known->pause < PAUSE_MAX ? known->pause : PAUSE_MAX;
+	}
+	known->pauses = known->pause;
+	known->hits_before = known->hits;
+}
+
+/* Records of other epochs hold no more. They would hide the new ones, which read the same. */
+static void look_at_epochs(struct known_stacks *known, const struct known_query *query)
+{
+	if (known->table_epoch == query->table_epoch && known->stack_epoch == query->stack_epoch)
+		return;
+	known_stacks_clear(known);
+	known->table_epoch = query->table_epoch;
+	known->stack_epoch = query->stack_epoch;
+}
+
+__attribute__((cold)) bool known_stacks_wants(struct known_stacks *known,
+					      const struct known_query *query, uint32_t stack_id)
 {
 	uint8_t *tries;
 
 	if (!WALK_RECORD_POSSIBLE)
 		return false;
+	look_at_epochs(known, query);
 	if (known->rest) {
 		known->rest--;
+		count_vain(known);
 		return false;
 	}
 	if (!known->memory && !map(known))
 		return false;
 	tries = &known->memory->tries[stack_id % TRIES];
-	if (*tries < TRY_MAX)
-		++*tries;
-	return *tries >= TRY_MIN && *tries < TRY_MAX;
-}
-
-/* Tells the place of a new record from that of an older one with the same tag: by the first return address in which
- * they differ, at the same place of the stack. *chosen: words of the new record that were passed. */
-static __attribute__((cold)) void tell_apart(const struct known_record *record, struct place *place,
-					     const struct known_record *older,
-					     struct place *older_place, uint32_t *chosen)
-{
-	const struct walk_record *a = &record->walk, *b = &older->walk;
-
-	for (uint32_t i = 0; i < a->nr_words && i < b->nr_words; i++) {
-		uint32_t a_at, b_at;
-		uint64_t a_word = walk_record_word(a, i, &a_at);
-		uint64_t b_word = walk_record_word(b, i, &b_at);
-
-		if (a_at != b_at)
-			return;
-		if ((uint32_t)a_word == (uint32_t)b_word)
-			continue;
-		if (i >= *chosen) {
-			*chosen = i;
-			place->at = (uint16_t)(a_at / sizeof(uint64_t));
-			place->low = (uint32_t)a_word;
-		}
-		if (older_place->at < b_at / sizeof(uint64_t)) {
-			older_place->at = (uint16_t)(b_at / sizeof(uint64_t));
-			older_place->low = (uint32_t)b_word;
-		}
-		return;
+	if (stack_id == RECORD_STACK_NONE || *tries >= TRY_MAX) {
+		count_vain(known);
+		return false;
 	}
-}
-
-/* Enters the record in the first free place, or in place of another one if all are taken. */
-static __attribute__((cold)) void enter(struct known_memory *memory,
-					const struct known_record *record, uint32_t number,
-					uint64_t hash)
-{
-	struct place place = {.tag = (uint32_t)hash, .at = PLACE_ANY, .record = number};
-	struct place *free_place = NULL;
-	uint32_t at = 0, chosen = 0;
-
-	if (record->walk.nr_words) {
-		place.low = (uint32_t)walk_record_word(&record->walk, 0, &at);
-		place.at = (uint16_t)(at / sizeof(uint64_t));
-	}
-	for (uint32_t i = 0; i < PROBES * WAYS && !free_place; i++) {
-		struct place *other = &bucket_of(memory, hash, i / WAYS)->places[i % WAYS];
-
-		if (other->record == 0)
-			free_place = other;
-		else if (other->tag == place.tag)
-			tell_apart(record, &place, record_at(memory, other->record), other,
-				   &chosen);
-	}
-	if (!free_place)
-		free_place =
-			&bucket_of(memory, hash, number / WAYS % PROBES)->places[number % WAYS];
-	*free_place = place;
+	return ++*tries >= TRY_MIN;
 }
 
 struct walk_reads *known_stacks_reads(struct known_stacks *known)
@@ -353,7 +286,8 @@ struct walk_reads *known_stacks_reads(struct known_stacks *known)
 }
 
 __attribute__((cold)) void known_stacks_add(struct known_stacks *known,
-					    const struct known_query *query, uint32_t stack_id)
+					    const struct known_query *query, uint32_t stack_id,
+					    bool truncated)
 {
 	uint32_t nr_python = python_record_count(query->layout, query->python);
 	struct known_record head = {
@@ -362,6 +296,7 @@ __attribute__((cold)) void known_stacks_add(struct known_stacks *known,
 		.options = query->options,
 		.nr_python = (uint16_t)nr_python,
 		.nr_outer = (uint16_t)query->nr_outer,
+		.truncated = truncated,
 	};
 	const struct walk_reads *reads = known_stacks_reads(known);
 
@@ -371,20 +306,24 @@ __attribute__((cold)) void known_stacks_add(struct known_stacks *known,
 	uint64_t python_at = offsetof(struct known_record, walk) + walk_record_bytes(&head.walk);
 	uint64_t outer_at = python_at + nr_python * sizeof(struct python_read);
 	uint64_t bytes = outer_at + query->nr_outer * sizeof(uint64_t);
-	uint32_t units = (uint32_t)((bytes + UNIT - 1) / UNIT);
+	uint32_t units = (uint32_t)((bytes + KNOWN_RECORD_UNIT - 1) / KNOWN_RECORD_UNIT);
 	if (units > UNITS - known->used && !make_room(known))
 		return;
 
+	const struct known_tree_stack stack = tree_stack(query);
 	uint32_t number = known->used;
-	char *memory = known->memory->records + (uint64_t)number * UNIT;
-	struct known_record *record = (struct known_record *)memory;
+	struct known_record *record = known_record_at(known->memory->records, number);
+	char *memory = (char *)record;
 	*record = head;
 	walk_record_write(&record->walk, reads);
 	python_record_write(query->layout, query->python,
 			    (struct python_read *)(memory + python_at), nr_python);
 	if (query->nr_outer)
 		memcpy(memory + outer_at, query->outer, query->nr_outer * sizeof(uint64_t));
+	if (!known_tree_enter(&known->memory->tree, known->memory->records, number, &stack)) {
+		make_room(known);
+		return;
+	}
 	known->used += units;
 	known->nr_records++;
-	enter(known->memory, record, number, hash_of(query));
 }

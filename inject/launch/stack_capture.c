@@ -401,12 +401,15 @@ static bool ask_outer(const struct stack_capture *capture, struct stack_scratch 
 	return true;
 }
 
-/* Records a stack that was just walked, whose frames all are there. */
-static __attribute__((noinline, cold)) void
-record(const struct stack_capture *capture, struct stack_scratch *scratch,
-       const struct known_query *query, const struct native_walk *native, uint32_t stack_id)
+/* Records a stack that was just walked, whose frames all are there, up to the depth cap. RECORD_STACK_NONE: it is not
+ * to be recorded. */
+static __attribute__((noinline, cold)) void record(const struct stack_capture *capture,
+						   struct stack_scratch *scratch,
+						   const struct known_query *query,
+						   const struct native_walk *native,
+						   uint32_t stack_id, bool truncated)
 {
-	if (!known_stacks_wants(&scratch->known, stack_id))
+	if (!known_stacks_wants(&scratch->known, query, stack_id))
 		return;
 	struct walk_reads *reads = known_stacks_reads(&scratch->known);
 	uint64_t begin = launch_meter_cycles();
@@ -424,15 +427,16 @@ record(const struct stack_capture *capture, struct stack_scratch *scratch,
 					   reads);
 	}
 	if (holds)
-		known_stacks_add(&scratch->known, query, stack_id);
+		known_stacks_add(&scratch->known, query, stack_id, truncated);
 	launch_meter_add_stack(&scratch->meter, begin, 0);
 }
 
-/* Returns whether the native frames, if any are asked for, are all there. */
-static bool is_whole(const struct stack_capture *capture, const struct native_walk *native)
+/* Returns whether nothing but the depth cap ended the walks. */
+static bool is_whole(const struct stack_capture *capture, const struct native_walk *native,
+		     uint32_t marks)
 {
-	return capture->options.mode == STACK_MODE_PYTHON ||
-	       (native->nr > 0 && native->nr < capture->options.native_depth);
+	return (marks & ~(1u << STACK_MARK_TRUNCATED)) == 0 &&
+	       (capture->options.mode == STACK_MODE_PYTHON || native->nr > 0);
 }
 
 /* Walks, merges and interns. may_record: the query and the native stack make all of the stack. */
@@ -455,10 +459,14 @@ static __attribute__((noinline)) uint32_t walk_and_intern(const struct stack_cap
 		count_lacks(capture, marks, native.end);
 	uint32_t stack_id = intern(capture, scratch);
 	/* Where code was unloaded all stacks are looked up, which counts them (stack_table_in_places()). */
-	if (may_record && marks == 0 && !scratch->stacks.in_place && is_whole(capture, &native) &&
-	    scratch->nr < RECORD_STACK_DEPTH && stack_id != RECORD_STACK_NONE &&
-	    stack_id != RECORD_STACK_FULL)
-		record(capture, scratch, query, &native, stack_id);
+	if (may_record)
+		record(capture, scratch, query, &native,
+		       is_whole(capture, &native, marks) && !scratch->stacks.in_place &&
+				       scratch->nr < RECORD_STACK_DEPTH &&
+				       stack_id != RECORD_STACK_FULL
+			       ? stack_id
+			       : RECORD_STACK_NONE,
+		       marks != 0);
 	return stack_id;
 }
 
@@ -469,6 +477,19 @@ static uint32_t options_word(const struct stack_options *options)
 }
 
 static_assert(STACK_OPTIONS_DEPTH_MAX <= UINT8_MAX, "depths fit into the word");
+
+/* Returns the id of a known stack; else RECORD_STACK_NONE. */
+static inline uint32_t recognise(const struct stack_capture *capture, struct stack_scratch *scratch,
+				 const struct known_query *query)
+{
+	const struct known_record *record = known_stacks_find(&scratch->known, query);
+
+	if (!record)
+		return RECORD_STACK_NONE;
+	if (__builtin_expect(record->truncated, 0) && !capture->leaf_only)
+		count(capture, LEDGER_STACK_TRUNCATED);
+	return record->stack_id;
+}
 
 /* The capture proper. known: stacks may be recognised. */
 static inline uint32_t take(const struct stack_capture *capture, struct stack_scratch *scratch,
@@ -499,7 +520,7 @@ static inline uint32_t take(const struct stack_capture *capture, struct stack_sc
 		look_at_autograd(capture, scratch, query.python != 0, &autograd);
 	known = known && python_marks == 0 && ask_outer(capture, scratch, &query, autograd.word);
 	if (known)
-		stack_id = known_stacks_find(&scratch->known, &query);
+		stack_id = recognise(capture, scratch, &query);
 	if (stack_id == RECORD_STACK_NONE)
 		stack_id = walk_and_intern(capture, scratch, &query, python_marks, autograd.word,
 					   known);
@@ -523,7 +544,7 @@ stack_capture_take(const struct stack_capture *capture, struct stack_scratch *sc
 	if (capture->options.mode == STACK_MODE_NONE)
 		return stack_capture_ranges(capture, scratch);
 	bool first = known_stacks_begin(&scratch->known);
-	bool known = first && !capture->walks_always;
+	bool known = first && !capture->walks_always && !known_stacks_pauses(&scratch->known);
 	uint32_t stack_id = take(capture, scratch, &start, now_ns, known);
 
 	if (first)

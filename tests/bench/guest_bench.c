@@ -1,6 +1,6 @@
 /* What a launch costs inside the guest: each step alone, then the whole callback, ns a call. Prints, asserts nothing. The
  * stacks are this program's own, `depth` frames deep; the ring is emptied as it fills. With --cold: what one capture
- * costs when the caches are cold (cold/cold_stacks.h). */
+ * costs when the caches are cold (cold/cold_stacks.h, cold/cold_paths.h). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@
 #include "unwind/unwind.h"
 #include "unwind/unwind_table.h"
 
+#include "cold/cold_paths.h"
 #include "cold/cold_stacks.h"
 
 #define ROUNDS 7
@@ -271,7 +272,7 @@ static int report_cold(void)
 		       (double)read_meter(parts[i].reason).ns /
 			       (double)read_meter(LEDGER_METER).count);
 	printf("\n");
-	return 0;
+	return cold_paths_report(&launch.capture);
 }
 
 static void report_names(struct name_table *names)

@@ -19,15 +19,16 @@ struct record_check { /* zeroed: no records yet */
 	struct walk_reads reads;
 	struct {
 		enum unwind_end end;
-		uint32_t nr;
+		uint32_t nr, max;
 		uint64_t frames[WALK_READS_FRAMES];
 		_Alignas(8) char record[RECORD_CHECK_BYTES];
 	} kept[RECORD_CHECK_KEPT];
 };
 
-/* Takes a walk that has just ended, with fewer frames than it was allowed. epoch: of the tables, before the walk. */
+/* Takes a walk of at most max frames that has just ended. epoch: of the tables, before the walk. */
 void record_check_walk(struct record_check *check, struct unwind_tables *tables,
 		       struct unwind_cache *cache, uint32_t epoch, const struct unwind_start *start,
-		       uint64_t high, const uint64_t *frames, uint32_t nr, enum unwind_end end);
+		       uint64_t high, const uint64_t *frames, uint32_t nr, uint32_t max,
+		       enum unwind_end end);
 
 #endif

@@ -56,9 +56,8 @@ static void compare(struct unwind_check *check, const struct unwind_start *start
 
 	uint32_t nr = unwind_walk(check->tables, &check->cache, start, high, NULL, frames,
 				  UNWIND_CHECK_DEPTH, &end);
-	if (nr < UNWIND_CHECK_DEPTH)
-		record_check_walk(&check->record, check->tables, &check->cache, epoch, start, high,
-				  frames, nr, end);
+	record_check_walk(&check->record, check->tables, &check->cache, epoch, start, high, frames,
+			  nr, UNWIND_CHECK_DEPTH, end);
 	int nr_expected = backtrace(expected, UNWIND_CHECK_DEPTH + 8);
 	int skipped = skip_to(start->pc, expected, nr_expected);
 	bool whole = nr == (uint32_t)(nr_expected - skipped) || nr == UNWIND_CHECK_DEPTH;

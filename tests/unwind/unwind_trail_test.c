@@ -57,10 +57,8 @@ static NOINLINE void compare(struct walker *walker)
 	if (nr_with != nr_without || with_end != without_end ||
 	    memcmp(with, without, nr_with * sizeof(with[0])) != 0)
 		walker->differ++;
-	if (nr_with < max)
-		record_check_walk(walker->records, tables, walker->with,
-				  unwind_tables_epoch(tables), &start, walker->high, with, nr_with,
-				  with_end);
+	record_check_walk(walker->records, tables, walker->with, unwind_tables_epoch(tables),
+			  &start, walker->high, with, nr_with, max, with_end);
 	walker->followed += walker->with->trail.nr > walker->with->trail.nr_fresh;
 	walker->walks++;
 }

@@ -48,6 +48,7 @@ static union {
 	char bytes[RECORD_CHECK_BYTES];
 } known;
 static struct walked recorded;
+static uint32_t frames_max = WALK_READS_FRAMES;
 static uint64_t held, refused, differed;
 
 static void wait_here(struct cold_path *path)
@@ -101,8 +102,8 @@ static void end(struct waiter *waiter)
 static void walk(const struct unwind_start *start, uint64_t high, struct walked *walked)
 {
 	cache->trail.nr = 0;
-	walked->nr = unwind_walk(tables, cache, start, high, NULL, walked->frames,
-				 WALK_READS_FRAMES, &walked->end);
+	walked->nr = unwind_walk(tables, cache, start, high, NULL, walked->frames, frames_max,
+				 &walked->end);
 }
 
 /* Compares what the record says with what a walk finds. */
@@ -124,8 +125,8 @@ static bool compare(const struct unwind_start *start, uint64_t high)
 static void record(const struct waiter *waiter)
 {
 	walk(&waiter->start, waiter->high, &recorded);
-	assert_int_equal(recorded.end, UNWIND_ROOT);
-	assert_true(recorded.nr > FRAMES);
+	assert_int_equal(recorded.end, frames_max > FRAMES ? UNWIND_ROOT : UNWIND_FULL);
+	assert_true(recorded.nr > FRAMES || recorded.nr == frames_max);
 	assert_true(walk_reads_collect(tables, cache, &waiter->start, waiter->high, recorded.end,
 				       recorded.frames, recorded.nr, &reads));
 	assert_true(sizeof(known) >= sizeof(struct walk_record) + 10u * reads.nr);
@@ -236,9 +237,8 @@ static void change_bounds(const struct waiter *waiter)
 				       unwind_tables_epoch(tables)));
 }
 
-static void record_holds_only_for_the_words_that_the_walk_read(void **state)
+static void change_all(void)
 {
-	(void)state;
 	for (uint32_t i = 0; i < STACKS; i++) {
 		struct waiter *waiter = calloc(1, sizeof(*waiter));
 
@@ -255,13 +255,28 @@ static void record_holds_only_for_the_words_that_the_walk_read(void **state)
 	assert_true(held > 0);
 }
 
-static void cut_walks_and_other_frames_are_not_recorded(void **state)
+static void record_holds_only_for_the_words_that_the_walk_read(void **state)
+{
+	(void)state;
+	change_all();
+}
+
+static void record_of_a_cut_walk_holds_only_for_these_words(void **state)
+{
+	(void)state;
+	for (frames_max = 1; frames_max < FRAMES; frames_max += 7)
+		change_all();
+	frames_max = WALK_READS_FRAMES;
+}
+
+static void other_ends_and_other_frames_are_not_recorded(void **state)
 {
 	struct waiter *waiter = calloc(1, sizeof(*waiter));
 
 	(void)state;
 	begin(waiter, 1);
 	walk(&waiter->start, waiter->high, &recorded);
+	/* UNWIND_FULL: the stack has no more frames than these. */
 	const enum unwind_end others[] = {UNWIND_FULL, UNWIND_NOT_READY, UNWIND_NO_RULE};
 	for (size_t i = 0; i < 3; i++)
 		assert_false(walk_reads_collect(tables, cache, &waiter->start, waiter->high,
@@ -342,8 +357,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_holds_only_for_the_words_that_the_walk_read),
+		cmocka_unit_test(record_of_a_cut_walk_holds_only_for_these_words),
 		cmocka_unit_test(pages_above_a_difference_are_not_read),
-		cmocka_unit_test(cut_walks_and_other_frames_are_not_recorded),
+		cmocka_unit_test(other_ends_and_other_frames_are_not_recorded),
 		cmocka_unit_test(code_without_a_file_is_not_recorded),
 	};
 

@@ -5,14 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 #include "inject/launch/launch_cbid.h"
 #include "tests/python/fake_objects.h"
 
+#include "cold_clock.h"
 #include "cold_frames.h"
 #include "cold_python.h"
 
@@ -110,21 +107,6 @@ static uint32_t below(struct job *job, uint32_t limit)
 	return (uint32_t)(job->random >> 32) % limit;
 }
 
-static inline uint64_t cycles_now(void)
-{
-#if defined(__x86_64__)
-	_mm_lfence();
-	uint64_t now = __rdtsc();
-	_mm_lfence();
-	return now;
-#else
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-#endif
-}
-
 static void note(struct job *job, enum series series, uint64_t from, uint64_t to)
 {
 	uint64_t took = to - from;
@@ -160,20 +142,20 @@ static __attribute__((noinline)) void take_parts(struct job *job)
 	bool cut;
 
 	uint64_t high = stack_bounds_high(&scratch->bounds, start.sp, 1);
-	uint64_t t0 = cycles_now();
+	uint64_t t0 = cold_clock_now();
 	uint32_t nr_python =
 		python_frames_walk(capture->python, python_frames_first(capture->python),
 				   scratch->python, PYTHON, &cut);
-	uint64_t t1 = cycles_now();
+	uint64_t t1 = cold_clock_now();
 	scratch->nr = unwind_walk(capture->tables, &scratch->rules, &start, high,
 				  nr_python ? python_frames_stops(capture->python) : NULL,
 				  scratch->keys, capture->options.native_depth, &end);
-	uint64_t t2 = cycles_now();
+	uint64_t t2 = cold_clock_now();
 	for (uint32_t i = 0; i < nr_python; i++)
 		scratch->keys[scratch->nr++] = scratch->python[i].key;
 	uint32_t id = stack_table_find(capture->stacks, &scratch->stacks, scratch->keys,
 				       scratch->nr, &hash);
-	uint64_t t3 = cycles_now();
+	uint64_t t3 = cold_clock_now();
 	if (id == RECORD_STACK_NONE)
 		stack_table_add(capture->stacks, &scratch->stacks, hash, scratch->keys,
 				scratch->nr);
@@ -184,10 +166,10 @@ static __attribute__((noinline)) void take_parts(struct job *job)
 
 static __attribute__((noinline)) void take_whole(struct job *job, enum series series)
 {
-	uint64_t before = cycles_now();
+	uint64_t before = cold_clock_now();
 
 	job->sink += stack_capture_take(job->capture, &job->scratch, 1);
-	note(job, series, before, cycles_now());
+	note(job, series, before, cold_clock_now());
 }
 
 static __attribute__((noinline)) void launch(struct job *job)
@@ -195,12 +177,12 @@ static __attribute__((noinline)) void launch(struct job *job)
 	const int result = 0;
 	struct cupti_callback_data data = {.correlation_id = job->captures + 1,
 					   .return_value = &result};
-	uint64_t before = cycles_now();
+	uint64_t before = cold_clock_now();
 
 	launch_callback_enter(job->launch, LAUNCH_CBID_KERNEL, &data);
 	data.site = CUPTI_ABI_API_EXIT;
 	launch_callback_exit(job->launch, LAUNCH_CBID_KERNEL, &data);
-	note(job, SERIES_LAUNCHES, before, cycles_now());
+	note(job, SERIES_LAUNCHES, before, cold_clock_now());
 }
 
 static void capture_frame(struct cold_path *path)
@@ -388,7 +370,7 @@ static void make(struct job *job, uint32_t number)
 	memset(job->work, 1, sizeof(job->work));
 	job->overhead = UINT32_MAX;
 	for (uint32_t i = 0; i < 1000; i++) {
-		uint64_t before = cycles_now(), took = cycles_now() - before;
+		uint64_t before = cold_clock_now(), took = cold_clock_now() - before;
 
 		job->overhead = took < job->overhead ? took : job->overhead;
 	}

@@ -23,6 +23,7 @@
 #define DEPTH    12u
 #define CAPTURES 15000u
 #define THREADS  3u
+#define MANY     1000u
 #define CODES    6u
 #define PYTHON   5u
 #define KEEP()   __asm__ volatile("" ::: "memory")
@@ -238,7 +239,7 @@ static void *capture_many(void *user)
 	return NULL;
 }
 
-static void capture_in_threads(struct fixture *fixture)
+static void capture_in_threads(struct fixture *fixture, uint32_t hits)
 {
 	struct captor *captors[THREADS];
 	pthread_t threads[THREADS];
@@ -250,7 +251,7 @@ static void capture_in_threads(struct fixture *fixture)
 	for (uint32_t i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], NULL);
 		assert_int_equal(captors[i]->differ, 0);
-		assert_true(captors[i]->known.known.hits > CAPTURES / 8);
+		assert_true(captors[i]->known.known.hits > hits);
 		assert_int_equal(captors[i]->walk.known.hits, 0);
 		captor_destroy(captors[i]);
 	}
@@ -260,7 +261,7 @@ static void recognised_stacks_have_the_ids_of_walked_ones(void **state)
 {
 	struct fixture *fixture = *state;
 
-	capture_in_threads(fixture);
+	capture_in_threads(fixture, CAPTURES / 4);
 }
 
 static void stacks_of_all_frames_are_recognised_rightly(void **state)
@@ -268,7 +269,7 @@ static void stacks_of_all_frames_are_recognised_rightly(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->recognises.options.mode = fixture->walks.options.mode = STACK_MODE_FULL;
-	capture_in_threads(fixture);
+	capture_in_threads(fixture, CAPTURES / 4);
 }
 
 static void stacks_of_python_alone_are_recognised_rightly(void **state)
@@ -276,7 +277,62 @@ static void stacks_of_python_alone_are_recognised_rightly(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->recognises.options.mode = fixture->walks.options.mode = STACK_MODE_PYTHON;
-	capture_in_threads(fixture);
+	/* Nearly all of these stacks are new, so that looking for them pauses. */
+	capture_in_threads(fixture, CAPTURES / 64);
+}
+
+/* ---- many stacks at one stack pointer */
+
+/* The outermost frames choose the place that they call from. Frames of some bytes make the stack several pages. */
+static NOINLINE void path(struct captor *captor, uint32_t places, uint32_t depth)
+{
+	volatile char room[200];
+
+	__asm__ volatile("" ::"r"(room) : "memory");
+	if (depth == 0) {
+		look(captor);
+	} else if (places & 1) {
+		path(captor, places >> 1, depth - 1);
+		__asm__ volatile("nop"); /* or the compiler would make one place of both */
+	} else {
+		path(captor, places >> 1, depth - 1);
+		KEEP();
+	}
+	KEEP();
+}
+
+static void many_stacks_at_one_stack_pointer_are_recognised(void **state)
+{
+	static const uint32_t depths[] = {11, 24, 36};
+	struct captor *captor = captor_create(*state, 0);
+
+	/* From one place, and one set of stacks after the other. */
+	for (volatile uint32_t i = 0; i < 3 * 3 * MANY; i++) {
+		uint32_t depth = depths[i / (3 * MANY)];
+
+		if (i % (3 * MANY) == 0)
+			known_stacks_clear(&captor->known.known);
+		path(captor, i % MANY * 7919 % MANY, depth);
+		if (i % (3 * MANY) == 3 * MANY - 1) {
+			assert_int_equal(captor->known.known.nr_records, MANY);
+			assert_int_equal(captor->known.known.hits, MANY);
+		}
+	}
+	assert_int_equal(captor->differ, 0);
+	captor_destroy(captor);
+}
+
+static void truncated_stacks_are_recognised_rightly(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint32_t depth = 4; depth < DEPTH; depth += 3) {
+		fixture->recognises.options.native_depth = depth;
+		fixture->walks.options.native_depth = depth;
+		fixture->recognises.options.python_depth = depth / 2;
+		fixture->walks.options.python_depth = depth / 2;
+		capture_in_threads(fixture, CAPTURES / 8);
+	}
 }
 
 /* ---- one stack */
@@ -345,9 +401,9 @@ static void records_of_other_modules_do_not_hold(void **state)
 
 	in_turn(captor, change_modules);
 	assert_int_equal(captor->differ, 0);
-	/* It was recorded anew at once. */
-	assert_int_equal(captor->known.known.nr_records, 2);
-	assert_int_equal(captor->known.known.hits, 2 + 3);
+	/* The old record was forgotten, and the stack was recorded anew. */
+	assert_int_equal(captor->known.known.nr_records, 1);
+	assert_int_equal(captor->known.known.hits, 2);
 	captor_destroy(captor);
 }
 
@@ -377,14 +433,14 @@ static void stacks_with_code_that_was_unloaded_are_not_recorded(void **state)
 	captor_destroy(captor);
 }
 
-static void other_depth_is_walked(void **state)
+static void truncated_stack_is_recognised_and_counted(void **state)
 {
 	struct captor *captor = captor_create(*state, 0);
 
 	in_turn(captor, change_options);
 	assert_int_equal(captor->differ, 0);
-	assert_int_equal(captor->known.known.hits,
-			 2); /* truncated stacks are counted, so never known */
+	assert_int_equal(captor->known.known.nr_records, 2);
+	assert_int_equal(captor->known.known.hits, 2 + 2);
 	assert_int_equal(
 		test_ring_ledger(&captor->fixture->ring, LEDGER_DEVICE_NONE, LEDGER_STACK_TRUNCATED)
 			.count,
@@ -451,6 +507,27 @@ static void capture_within_a_capture_is_walked(void **state)
 	captor_destroy(captor);
 }
 
+static void looking_in_vain_pauses(void **state)
+{
+	struct captor *captor = captor_create(*state, 0);
+	struct known_stacks *known = &captor->known.known;
+
+	captor->nr_sizes = 1000;
+	for (volatile uint32_t i = 0; i < 4000; i++)
+		sized(captor, 0);
+	assert_true(known->pauses > 0);
+	assert_true(known->hits < 100);
+	/* It looks again at last, and goes on looking if that is worth it. */
+	for (uint32_t pause = known->pause; pause > 0; pause--)
+		assert_true(known_stacks_pauses(known));
+	assert_false(known_stacks_pauses(known));
+	uint64_t before = known->hits;
+	again(captor, 300);
+	assert_true(known->hits > before + 290);
+	assert_int_equal(captor->differ, 0);
+	captor_destroy(captor);
+}
+
 /* ---- memory */
 
 static void variable_frames_are_recorded_some_times(void **state)
@@ -512,14 +589,17 @@ int main(void)
 		TEST(recognised_stacks_have_the_ids_of_walked_ones),
 		TEST(stacks_of_all_frames_are_recognised_rightly),
 		TEST(stacks_of_python_alone_are_recognised_rightly),
+		TEST(many_stacks_at_one_stack_pointer_are_recognised),
+		TEST(truncated_stacks_are_recognised_rightly),
 		TEST(stack_is_recognised_when_it_comes_for_the_third_time),
 		TEST(records_of_other_modules_do_not_hold),
 		TEST(stacks_of_another_epoch_get_other_ids),
 		TEST(stacks_with_code_that_was_unloaded_are_not_recorded),
-		TEST(other_depth_is_walked),
+		TEST(truncated_stack_is_recognised_and_counted),
 		TEST(open_ranges_are_part_of_the_stack),
 		TEST(full_table_is_told_each_time),
 		TEST(capture_within_a_capture_is_walked),
+		TEST(looking_in_vain_pauses),
 		TEST(variable_frames_are_recorded_some_times),
 		TEST(memory_is_bounded_and_used_again),
 		TEST(threads_without_memory_walk),
