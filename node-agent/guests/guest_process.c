@@ -86,7 +86,8 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	bool has_pids = arrival->pid > 0 &&
 			arrival->hello->pid_namespace == proc_file_pid_namespace(getpid());
 	const struct process_placement_sources sources = {
-		has_pids ? scope->numa : NULL, scope->links, scope->telemetry, scope->devices};
+		has_pids ? scope->numa : NULL, scope->links, scope->telemetry, scope->counters,
+		scope->devices};
 	new_process->placement = process_placement_create(&sources, arrival->pid);
 	struct ring_outputs outputs = {
 		.strings = scope->strings,
