@@ -92,29 +92,44 @@ static bool resolve(void *handle, struct pm_library *library)
 	return true;
 }
 
-/* A library that lacks functions is of an old CUDA; another one may be newer. */
-static bool load_cupti(struct pm_library *library)
+/* Returns enum counter_refusal. */
+static uint32_t try_cupti(struct pm_library *library, const char *path)
+{
+	struct metrics_initialize params = {METRICS_ABI_SIZE(struct metrics_initialize, reserved),
+					    NULL};
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	uint32_t refusal = COUNTER_NO_LIBRARY;
+
+	if (handle && resolve(handle, library))
+		refusal = pm_library_refusal(library->call[PM_INITIALIZE](&params));
+	if (handle && refusal)
+		dlclose(handle);
+	return refusal;
+}
+
+/* A library that lacks functions is of an old CUDA, and one that does not start may not fit the driver: another one may
+ * do. Returns enum counter_refusal, of the last one that starts or not. */
+static uint32_t load_cupti(struct pm_library *library)
 {
 	struct cupti_search *search = calloc(1, sizeof(*search));
 	const struct cupti_search_input trusted = {.toolkit_parent = TOOLKITS};
-	bool is_found = false;
+	uint32_t refusal = COUNTER_NO_LIBRARY;
 
 	if (!search)
-		return false;
+		return COUNTER_FAILED;
 	/* A program with more rights than its caller loads nothing that the caller's environment names. */
 	if (getauxval(AT_SECURE))
 		cupti_search_run(&trusted, search);
 	else
 		cupti_search_environment(NULL, 0, NULL, search);
-	for (uint32_t i = 0; i < search->nr_candidates && !is_found; i++) {
-		void *handle = dlopen(search->candidates[i].path, RTLD_NOW | RTLD_LOCAL);
+	for (uint32_t i = 0; i < search->nr_candidates && refusal; i++) {
+		const uint32_t why = try_cupti(library, search->candidates[i].path);
 
-		is_found = handle && resolve(handle, library);
-		if (handle && !is_found)
-			dlclose(handle);
+		if (why != COUNTER_NO_LIBRARY)
+			refusal = why;
 	}
 	free(search);
-	return is_found;
+	return refusal;
 }
 
 static uint32_t start_driver(struct pm_library *library)
@@ -134,13 +149,9 @@ static uint32_t start_driver(struct pm_library *library)
 
 uint32_t pm_library_open(struct pm_library *library)
 {
-	struct metrics_initialize params = {METRICS_ABI_SIZE(struct metrics_initialize, reserved),
-					    NULL};
-
-	if (!load_cupti(library))
-		return COUNTER_NO_LIBRARY;
 	const uint32_t refusal = start_driver(library);
-	return refusal ? refusal : pm_library_refusal(library->call[PM_INITIALIZE](&params));
+
+	return refusal ? refusal : load_cupti(library);
 }
 
 uint32_t pm_library_find(const struct pm_library *library, uint32_t pci_domain, uint32_t pci_bus,

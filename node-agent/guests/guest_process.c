@@ -37,11 +37,10 @@ struct guest_process {
 	uint64_t text_seq;                       /* the message with the newest names; 0: none */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* the end of the process can be seen */
-	bool in_pass, finished, died, ending, last_pass, over;
+	bool in_pass, finished, died, ending, last_pass, over, registered;
 	bool tried;             /* to watch the guest's probe */
 	bool cut_off;           /* the recording was not meant to end yet */
 	bool taken_over;        /* an earlier agent read from the ring */
-	bool registered;        /* by this agent */
 	bool hurries;           /* reports its end without waiting for a cause */
 	uint64_t died_ns;       /* time when the end was first seen; 0: not seen */
 	enum ledger_reason end; /* cause of an end without a goodbye */

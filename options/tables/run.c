@@ -94,7 +94,8 @@ const struct option_table option_table_run = {
 	.verb = "run",
 	.usage = "[OPTION...] [--] COMMAND [ARGUMENT...]",
 	.summary = "Run COMMAND and write a profile of its GPU work.",
-	.closing = "Exit status: COMMAND's; 125: flamegrid failed; 126, 127: not started.",
+	.closing =
+		"Exit status: COMMAND's; 125: flamegrid failed; 126, 127: not started.",
 	.example = "flamegrid run -o prof -- python3 train.py",
 	.rows = rows,
 	.usage_status = 125,
