@@ -5,8 +5,8 @@
  *   - Without FAKE_CUDA_POWER: multiprocessors work for 60 % of the time with 30 % of the warps, tensor cores for 20 %, and
  *     the memory has 40 % of its peak. It reads 2 bytes and writes 1 in a nanosecond. PCIe reads 16 bytes and writes 32
  *     in a microsecond. NVLink receives 64 and sends 80 in one, if FAKE_CUPTI_PM_NVLINK is set.
- *   - With FAKE_CUDA_POWER tensor cores and memory work for the power of operations, of 1,000 W. With that part the
- *     memory reads and writes a byte in a nanosecond. Multiprocessors work while operations run, with half of the warps.
+ *   - With FAKE_CUDA_POWER tensor cores and memory work for the power of operations, of 1,000 W. The peak
+ *     of the memory is that of a fake NVML (tests/support/fake_nvml). Multiprocessors work while operations run, with half of the warps.
  *     Samples come half a second late, because operations are known only then. */
 #ifndef PM_SAMPLING_H
 #define PM_SAMPLING_H
