@@ -1,6 +1,6 @@
 /* The NUMA nodes of devices and of threads that launch, the devices' links, their telemetry and samples of their
- * counters: rows since the last commit, or all that a store has, but no samples. A later row replaces the row with its key. Ids are the store's. Part of the
- * collection; single-threaded. */
+ * counters: rows since the last commit, or all that a store has, but no samples. A later row replaces the row with its
+ * key. Ids are the store's. Part of the collection; single-threaded. */
 #ifndef PLACEMENT_LOG_H
 #define PLACEMENT_LOG_H
 

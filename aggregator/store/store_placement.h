@@ -16,8 +16,8 @@ extern const char *const store_placement_commands[];
 /* Writes the additions, within the open transaction. */
 int store_placement_write(struct statement_set *set, const struct placement_log *log);
 
-/* For reports: reads the tables into the collection's log, ordered by their keys, but no samples. Devices, processes and strings must
- * be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */
+/* For reports: reads the tables into the collection's log, ordered by their keys, but no samples. Devices, processes
+ * and strings must be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */
 int store_placement_read(struct database *database, struct collection *collection);
 
 /* For reports: gives the samples of a device to take(), by their begin, as long as that returns 0. Returns 0, the error

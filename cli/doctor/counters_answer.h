@@ -10,8 +10,8 @@
 #define COUNTERS_ANSWER_WAIT_MS 15000u
 #define COUNTERS_ANSWER_SIZE    256u
 
-/* program: this program's path. Returns the enum counter_refusal of the first GPU that is not sampled; COUNTER_HANGS: no
- * answer came in time. text: COUNTERS_ANSWER_SIZE bytes; it gets "7 of 8 GPUs, not of GPU3". */
+/* program: this program's path. Returns the enum counter_refusal of the first GPU that is not sampled; COUNTER_HANGS:
+ * no answer came in time. text: COUNTERS_ANSWER_SIZE bytes; it gets "7 of 8 GPUs, not of GPU3". */
 uint32_t counters_answer(const struct device_list *devices, const char *program, char *text);
 
 #endif

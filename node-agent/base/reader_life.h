@@ -1,5 +1,6 @@
-/* The life of a reader's thread (link_reader.h, telemetry_reader.h, counter_reader.h), which a driver may hold for long: the loop waits
- * for its end for some time alone, and the last of both frees the reader. Part of a reader; the loop and the thread. */
+/* The life of a reader's thread (link_reader.h, telemetry_reader.h, counter_reader.h), which a driver may hold for
+ * long: the loop waits for its end for some time alone, and the last of both frees the reader. Part of a reader; the
+ * loop and the thread. */
 #ifndef READER_LIFE_H
 #define READER_LIFE_H
 

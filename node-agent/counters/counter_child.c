@@ -17,8 +17,8 @@
 
 #define NS_PER_MS 1000000u
 
-/* An image of samples is decoded for each GPU in a round, and a few if there are more. So decoding keeps a bounded pace,
- * and a process that cannot follow loses samples, which CUPTI tells. */
+/* An image of samples is decoded for each GPU in a round, and a few if there are more. So decoding keeps a bounded
+ * pace, and a process that cannot follow loses samples, which CUPTI tells. */
 #define ROUND_NS    100000000u
 #define ROUND_MORE  4u
 #define EMPTY_MOST  5u /* overflows in turn, without a sample between them: it does not work */

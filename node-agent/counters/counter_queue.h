@@ -1,5 +1,5 @@
-/* Chooses which samples of a GPU's counters are kept, and holds them until they are sent. A sample belongs to the window
- * of its begin, as a piece of GPU work does to that of its start (kept_log.h). Windows are kept by their level
+/* Chooses which samples of a GPU's counters are kept, and holds them until they are sent. A sample belongs to the
+ * window of its begin, as a piece of GPU work does to that of its start (kept_log.h). Windows are kept by their level
  * (kept_window.h). So what ran in a window whose samples are kept is often known, also without a timeline. The level
  * rises each time that so many more samples have been kept: an hour at 1,000 samples a second keeps some 230,000, and a
  * day some 390,000. Pure; any thread. */

@@ -1,6 +1,6 @@
 /* Has the counters of GPUs sampled by a process of its own (counter_child.h), and keeps what it says until it is asked
- * for. The process begins with the first GPU that is used, and ends with the reader. If it ends or hangs before, nothing
- * is sampled any more, which the states tell. The agent loop asks; a thread reads what the process says. */
+ * for. The process begins with the first GPU that is used, and ends with the reader. If it ends or hangs before,
+ * nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what the process says. */
 #ifndef COUNTER_READER_H
 #define COUNTER_READER_H
 

@@ -1,6 +1,6 @@
 /* Records where the launching threads of one process run, where its GPUs are, how fast their links are, and their
- * telemetry and counters. It looks in /proc at a low rate, for threads that have launched since the last look, because a launch
- * itself does not tell.
+ * telemetry and counters. It looks in /proc at a low rate, for threads that have launched since the last look, because
+ * a launch itself does not tell.
  * Single-threaded: only the agent loop calls it. */
 #ifndef PROCESS_PLACEMENT_H
 #define PROCESS_PLACEMENT_H

@@ -1,5 +1,5 @@
-/* The columns of counters in PLACEMENT messages (wire.md) and of the store's rows, in their order. Encoder and decoder read
- * the same tables, so they agree. Plain data. */
+/* The columns of counters in PLACEMENT messages (wire.md) and of the store's rows, in their order. Encoder and decoder
+ * read the same tables, so they agree. Plain data. */
 #ifndef COUNTER_FIELDS_H
 #define COUNTER_FIELDS_H
 

@@ -6,7 +6,7 @@
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
 #   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead cuptishare threads life
-#                   restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact metrics tables worst energy (default: all of them)
+#                   restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use pm price priceddp keepcost meter tails stalls exact metrics tables worst energy (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
 set -u
@@ -49,7 +49,7 @@ if wants counts || wants overhead || wants cuptishare || wants threads || wants 
 	build_programs
 fi
 for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead cuptishare threads life restart windows \
-	timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use price priceddp keepcost meter tails stalls exact metrics tables worst energy; do
+	timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost backwardranks compiled aoti jax serve clocks use pm price priceddp keepcost meter tails stalls exact metrics tables worst energy; do
 	if wants $part; then
 		echo "--- $part"
 		$part
