@@ -37,8 +37,16 @@ exact() {
 	same "$1: all are told" "$(state "$1" "refusal, interval_ns, samples - (select count(*) from counter_samples), kept - samples, unsent, dropped, overflows,
 		last_ns - (select max(end_ns) from counter_samples)")" "0 2000000 0 0 0 1 0 0"
 }
+readers=$(cd "$(dirname "$0")/../readers" && pwd)
+options=(--timeline all)
 run values hot:6
+options=()
 exact values
+# Where there are samples, they stand in place of GPM's rows of a second, which tell of the time in which the GPU computed.
+"$flamegrid" timeline "$scratch/values" -o "$scratch/t.perfetto" 2>"$scratch/err"
+python3 "$readers/read_gauges.py" "$scratch/t.perfetto" >"$scratch/gauges" 2>&1
+same "values: the timeline's counters" "$(grep -v clock "$scratch/gauges" | tr '\n' ' ')" \
+	"GPU 0 DRAM 40 50 GPU 0 SM_active 60 75 GPU 0 power 500 500 GPU 0 tensor 20 25 "
 valid_report "$scratch/values"
 same "values: JSON" "$(python3 -c 'import json, sys
 row, = (device["counters"] for device in json.load(open(sys.argv[1]))["devices"])
