@@ -279,7 +279,10 @@ static int sample_counters(struct agent *agent, const struct counter_option *opt
 		.interval_ns = NS_PER_S / option->per_second,
 		.hang_ns = COUNTER_READER_HANG_NS,
 	});
-	return agent->counters ? 0 : -ENOMEM;
+	if (!agent->counters)
+		return -ENOMEM;
+	telemetry_reader_ask(agent->telemetry, counter_reader_fill, agent->counters);
+	return 0;
 }
 
 static int start(struct agent *agent, const struct agent_options *options, char **error)

@@ -21,11 +21,25 @@ void counter_queue_fini(struct counter_queue *queue)
 	*queue = (struct counter_queue){0};
 }
 
+static void add_up(struct counter_sums *all, const struct counter_sample *sample)
+{
+	const uint64_t ns = sample->end_ns - sample->begin_ns;
+
+	for (uint32_t i = 0; i < COUNTER_USES + COUNTER_TRAFFICS; i++) {
+		if (!(sample->known & 1u << i))
+			continue;
+		all->known_ns[i] += ns;
+		all->amounts[i] += i < COUNTER_USES ? ns * sample->use[i] / COUNTER_WHOLE
+						    : sample->bytes[i - COUNTER_USES];
+	}
+}
+
 void counter_queue_add(struct counter_queue *queue, const struct counter_sample *sample)
 {
 	struct counter_state *sums = &queue->sums;
 
 	sums->samples++;
+	add_up(&queue->all, sample);
 	if (sample->end_ns > sums->last_ns)
 		sums->last_ns = sample->end_ns;
 	if (kept_window_level(sample->begin_ns / KEPT_WINDOW_GPU_NS) < queue->level)

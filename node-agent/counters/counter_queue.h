@@ -13,12 +13,19 @@
 #define COUNTER_QUEUE_LEVEL 32768u /* samples that are kept at a level */
 #define COUNTER_QUEUE_MAX   32768u /* samples that wait */
 
+/* All samples, of time that is sampled: by bit of counter_sample.known. */
+struct counter_sums {
+	uint64_t known_ns[COUNTER_USES + COUNTER_TRAFFICS];
+	uint64_t amounts[COUNTER_USES + COUNTER_TRAFFICS]; /* use by time in ns; bytes */
+};
+
 struct counter_queue {
 	struct counter_sample *samples; /* owns: a ring */
 	uint32_t first, count;
 	uint32_t level;            /* of windows that are kept now */
 	uint32_t nr_at_level;      /* samples that were kept at it */
 	struct counter_state sums; /* device_id is the caller's */
+	struct counter_sums all;
 };
 
 /* Begins. begin_ns: CLOCK_REALTIME. 0 or -ENOMEM. Call fini() in either case. */

@@ -19,8 +19,9 @@
 #include "base/clock.h"
 #include "node-agent/base/reader_life.h"
 
-#define LOOK_MS 200 /* from one look whether the process hangs to the next */
-#define WORDS   256u
+#define NS_PER_S 1000000000u
+#define LOOK_MS  200 /* from one look whether the process hangs to the next */
+#define WORDS    256u
 
 extern char **environ;
 
@@ -28,6 +29,8 @@ struct device {
 	uint32_t pci_domain, pci_bus, pci_device;
 	uint32_t nr_users;
 	struct counter_queue queue;
+	struct counter_sums told; /* what counter_reader_fill() has told, of so many samples */
+	uint64_t told_samples;
 };
 
 /* Shared with the thread; the last to leave frees it. */
@@ -288,19 +291,27 @@ static void order(struct counter_reader *reader, int i, bool is_used)
 				     clock_realtime_ns());
 }
 
+/* Returns the device, or reader->count; the caller holds the lock. */
+static uint32_t look_up(const struct counter_reader *reader, uint32_t pci_domain, uint32_t pci_bus,
+			uint32_t pci_device)
+{
+	uint32_t i = 0;
+
+	while (i < reader->count && (reader->devices[i].pci_domain != pci_domain ||
+				     reader->devices[i].pci_bus != pci_bus ||
+				     reader->devices[i].pci_device != pci_device))
+		i++;
+	return i;
+}
+
 /* Finds or adds the device; the caller holds the lock. */
 static int find_device(struct counter_reader *reader, uint32_t pci_domain, uint32_t pci_bus,
 		       uint32_t pci_device)
 {
-	uint32_t i = 0;
+	const uint32_t i = look_up(reader, pci_domain, pci_bus, pci_device);
 
-	for (; i < reader->count; i++) {
-		const struct device *device = &reader->devices[i];
-
-		if (device->pci_domain == pci_domain && device->pci_bus == pci_bus &&
-		    device->pci_device == pci_device)
-			return (int)i;
-	}
+	if (i < reader->count)
+		return (int)i;
 	if (i == COUNTER_WORD_DEVICES)
 		return -1;
 	reader->devices[i] = (struct device){
@@ -350,6 +361,55 @@ void counter_reader_find(struct counter_reader *reader, int device, struct count
 	pthread_mutex_lock(&reader->life.lock);
 	*state = reader->devices[device].queue.sums;
 	pthread_mutex_unlock(&reader->life.lock);
+}
+
+/* A part of a time, in units of whole. 0: nothing of it is known. */
+static uint64_t part_of(uint64_t amount, uint64_t known_ns, uint64_t whole)
+{
+	return known_ns ? (uint64_t)((unsigned __int128)amount * whole / known_ns) : 0;
+}
+
+static void fill(const struct counter_sums *all, const struct counter_sums *told,
+		 struct nvml_gpm_reading *reading)
+{
+	static const enum telemetry_use uses[COUNTER_USES] = {
+		[COUNTER_SM] = TELEMETRY_SM,
+		[COUNTER_OCCUPANCY] = TELEMETRY_OCCUPANCY,
+		[COUNTER_TENSOR] = TELEMETRY_TENSOR,
+		[COUNTER_DRAM] = TELEMETRY_DRAM,
+	};
+	const uint32_t bytes = COUNTER_USES + COUNTER_DRAM_BYTES;
+
+	for (uint32_t i = 0; i < COUNTER_USES; i++) {
+		const uint64_t ns = all->known_ns[i] - told->known_ns[i];
+
+		reading->known_uses |= ns ? 1u << uses[i] : 0;
+		reading->use[uses[i]] =
+			(uint32_t)part_of(all->amounts[i] - told->amounts[i], ns, NVML_GPM_WHOLE);
+	}
+	const uint64_t ns = all->known_ns[bytes] - told->known_ns[bytes];
+	reading->known_traffics |= ns ? 1u << TELEMETRY_DRAM_BYTES : 0;
+	reading->bytes_per_second[TELEMETRY_DRAM_BYTES] =
+		part_of(all->amounts[bytes] - told->amounts[bytes], ns, NS_PER_S);
+}
+
+void counter_reader_fill(void *reader, uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device,
+			 struct nvml_gpm_reading *reading)
+{
+	struct counter_reader *of = reader;
+
+	pthread_mutex_lock(&of->life.lock);
+	const uint32_t i = look_up(of, pci_domain, pci_bus, pci_device);
+	struct device *device = i < of->count ? &of->devices[i] : NULL;
+	reading->has_sample = device && device->queue.sums.samples > device->told_samples;
+	if (reading->has_sample) {
+		/* The first ones have no begin. */
+		if (device->told_samples)
+			fill(&device->queue.all, &device->told, reading);
+		device->told = device->queue.all;
+		device->told_samples = device->queue.sums.samples;
+	}
+	pthread_mutex_unlock(&of->life.lock);
 }
 
 void counter_reader_cost(struct counter_reader *reader, struct process_cost *cost)

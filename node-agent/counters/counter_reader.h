@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/process_cost.h"
+#include "node-agent/base/nvml_library.h"
 #include "proto/device_counters.h"
 
 #define COUNTER_READER_HANG_NS 20000000000ull /* CUDA and CUPTI start within it */
@@ -38,6 +39,12 @@ uint32_t counter_reader_take(struct counter_reader *reader, int device,
 
 /* Tells what became of the sampling so far; device_id is 0. Never waits. */
 void counter_reader_find(struct counter_reader *reader, int device, struct counter_state *state);
+
+/* Tells the use of the GPU at this PCI address by all samples since the last call, kept or not, as GPM would tell it.
+ * What GPM has and samples have not is not known. Without samples reading->has_sample is false. A
+ * telemetry_reader_more. Never waits. */
+void counter_reader_fill(void *reader, uint32_t pci_domain, uint32_t pci_bus, uint32_t pci_device,
+			 struct nvml_gpm_reading *reading);
 
 /* Tells what the process has cost. Accepts NULL, which costs nothing. Never waits. */
 void counter_reader_cost(struct counter_reader *reader, struct process_cost *cost);

@@ -66,6 +66,17 @@ exact node
 FAKE_CUPTI_PM_NVLINK=1 run nvlink hot:4
 same "nvlink: its bytes" "$(sql "$scratch/nvlink" 'select distinct known, nvlink_bytes from counter_samples' | tr '\t' ' ')" "127 288000"
 
+# A GPU without GPM has its use by samples alone, and stacks have theirs. At the begin and the end of a row they are some samples off.
+FAKE_NVML='*:gpm=3' run no_gpm hot:12
+exact no_gpm
+same "no_gpm: use of the GPU" "$(sql "$scratch/no_gpm" 'select distinct gpm_refusal, sm_known_ns > 0, abs(sm_ns - sm_known_ns / 10 * 6) < 10,
+	abs(tensor_ns - sm_known_ns / 5) < 10, abs(dram_bytes - sm_known_ns * 3) < 100, computing_known_ns, pcie_sent_known_ns
+	from device_telemetry where begin_ns > (select min(begin_ns) from device_telemetry)' | tr '\t' ' ')" "5 1 1 1 1 0 0"
+same "no_gpm: use of stacks" "$("$flamegrid" report "$scratch/no_gpm" --planes use -f json 2>/dev/null | python3 -c 'import json, sys
+row, = json.load(sys.stdin)["use"]
+print(row["sm"]["sample_ns"], row["sm"]["amount"] > 0, row["sm"]["amount"] == row["sm"]["idle"] + row["sm"]["work"] + row["sm"]["rest"], "pcie" in row)')" \
+	"2000000 True True False"
+
 # ---- kernels of a loop, which always run in the same proportion
 export FAKE_CUDA_POWER=$scratch/power FAKE_CUDA_POWER_MW=hot=300000,cold=100000
 # loop NAME: the use of tensor cores and of memory by each kernel, how sure it is, and what it was fitted over; all parts sum to what GPM counted
