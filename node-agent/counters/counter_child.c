@@ -14,12 +14,14 @@
 
 #include "base/clock.h"
 #include "base/process_cost.h"
+#include "node-agent/base/capability_set.h"
 
 #define NS_PER_MS 1000000u
 
 /* An image of samples is decoded for each GPU in a round, and a few if there are more. So decoding keeps a bounded
  * pace, and a process that cannot follow loses samples, which CUPTI tells. */
 #define ROUND_NS    100000000u
+#define IDLE_NS     1000000000u /* the same while no GPU is sampled */
 #define ROUND_MORE  4u
 #define EMPTY_MOST  5u /* overflows in turn, without a sample between them: it does not work */
 #define WORDS       256u
@@ -172,18 +174,33 @@ static void decode(struct child *child)
 		refuse(child, COUNTER_FAILED);
 }
 
-static void play_round(struct child *child)
+/* Returns the time until the next round. */
+static uint64_t play_round(struct child *child)
 {
 	struct process_cost cost;
+	uint64_t wait_ns = IDLE_NS;
 
-	for (child->device = 0; child->device < COUNTER_WORD_DEVICES; child->device++)
-		if (child->devices[child->device].session)
-			decode(child);
+	for (child->device = 0; child->device < COUNTER_WORD_DEVICES; child->device++) {
+		if (!child->devices[child->device].session)
+			continue;
+		wait_ns = ROUND_NS;
+		decode(child);
+	}
 	process_cost_read(&cost);
 	struct counter_word *word = add_word(child, COUNTER_WORD_ROUND, 0);
 	word->number = cost.cpu_ns;
 	word->size = cost.peak_bytes;
 	flush(child);
+	return wait_ns;
+}
+
+/* CUPTI needs one of these two, where the driver lets only administrators profile. */
+static void give_rights_up(void)
+{
+	struct capability_set rights;
+
+	capability_set_choose(CAPABILITY_ROLE_COUNTERS, &rights);
+	capability_set_keep(&rights);
 }
 
 /* What the agent's own environment has for programs that are profiled is not for this one: CUDA would load the library
@@ -202,6 +219,7 @@ int counter_child_run(char **argv)
 
 	if (!child)
 		return EXIT_FAILURE;
+	give_rights_up();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "counters");
 	signal(SIGPIPE, SIG_IGN);
@@ -212,12 +230,14 @@ int counter_child_run(char **argv)
 		const uint64_t now_ns = clock_now_ns();
 		const uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 
-		if (poll(&orders, 1, (int)((wait_ns + NS_PER_MS - 1) / NS_PER_MS)) > 0)
+		if (poll(&orders, 1, (int)((wait_ns + NS_PER_MS - 1) / NS_PER_MS)) > 0) {
 			goes_on = read_order(child);
+			next_ns = 0;
+		}
 		if (clock_now_ns() < next_ns)
 			continue;
-		play_round(child);
-		next_ns = clock_now_ns() + ROUND_NS;
+		const uint64_t next_wait_ns = play_round(child);
+		next_ns = clock_now_ns() + next_wait_ns;
 	}
 	for (uint32_t i = 0; i < COUNTER_WORD_DEVICES; i++)
 		pm_session_close(child->devices[i].session);

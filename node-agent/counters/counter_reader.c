@@ -40,10 +40,11 @@ struct counter_reader {
 	struct reader_life life; /* its lock guards all that follows */
 	struct device devices[COUNTER_WORD_DEVICES];
 	uint32_t count;    /* devices that were ever used */
+	uint32_t nr_used;  /* devices with users */
 	uint32_t refusal;  /* of all of them, for good: enum counter_refusal */
 	pid_t pid;         /* of the process; 0: it was not started, or is reaped */
 	int orders, words; /* pipes to it and from it; -1: none */
-	uint64_t heard_ns; /* when it said something last */
+	uint64_t heard_ns; /* when it said something last, or a GPU was first used */
 	struct process_cost cost;
 };
 
@@ -132,7 +133,8 @@ static bool listen_once(struct counter_reader *reader, int fd, struct counter_wo
 		take_word(reader, &words[i]);
 	*size -= whole * sizeof(*words);
 	memmove(words, &words[whole], *size);
-	const bool hangs = clock_now_ns() - reader->heard_ns > reader->hang_ns;
+	const bool hangs =
+		reader->nr_used > 0 && clock_now_ns() - reader->heard_ns > reader->hang_ns;
 	if ((!goes_on || hangs) && !reader->life.is_stopped)
 		refuse_all(reader, goes_on ? COUNTER_HANGS : COUNTER_DIED);
 	pthread_mutex_unlock(&reader->life.lock);
@@ -165,47 +167,6 @@ static void *run(void *argument)
 }
 
 /* ---- the loop */
-
-struct counter_reader *counter_reader_create(const struct counter_reader_options *options)
-{
-	struct counter_reader *reader = calloc(1, sizeof(*reader));
-	char *program = strdup(options->program);
-
-	if (!reader || !program) {
-		free(reader);
-		free(program);
-		return NULL;
-	}
-	reader->program = program;
-	reader->interval_ns = options->interval_ns;
-	reader->hang_ns = options->hang_ns;
-	reader->orders = reader->words = -1;
-	reader_life_init(&reader->life);
-	return reader;
-}
-
-void counter_reader_destroy(struct counter_reader *reader, uint32_t wait_ms)
-{
-	if (!reader)
-		return;
-	/* The process ends when its input does. One that does not is killed, and the thread then sees its end. */
-	pthread_mutex_lock(&reader->life.lock);
-	reader->life.is_stopped = true;
-	if (reader->orders >= 0)
-		close(reader->orders);
-	reader->orders = -1;
-	pthread_mutex_unlock(&reader->life.lock);
-	if (reader_life_wait(&reader->life, wait_ms / 2)) {
-		destroy(reader);
-		return;
-	}
-	pthread_mutex_lock(&reader->life.lock);
-	if (reader->pid > 0)
-		kill(reader->pid, SIGKILL);
-	pthread_mutex_unlock(&reader->life.lock);
-	if (reader_life_stop(&reader->life, wait_ms / 2))
-		destroy(reader);
-}
 
 /* A group of its own keeps a Ctrl-C from it. */
 static int start_program(const struct counter_reader *reader, int input, int output, pid_t *pid)
@@ -243,15 +204,14 @@ static int start_program(const struct counter_reader *reader, int input, int out
 	return -r;
 }
 
-/* The caller holds the lock. */
-static void start(struct counter_reader *reader)
+static void start_process(struct counter_reader *reader)
 {
 	int orders[2] = {-1, -1}, words[2] = {-1, -1};
 	pid_t pid = 0;
-	bool has_started = pipe2(orders, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0 &&
-			   /* A process that takes no orders must not stop the loop. */
-			   fcntl(orders[1], F_SETFL, O_NONBLOCK) == 0 &&
-			   start_program(reader, orders[0], words[1], &pid) == 0;
+	const bool has_started = pipe2(orders, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0 &&
+				 /* A process that takes no orders must not stop the loop. */
+				 fcntl(orders[1], F_SETFL, O_NONBLOCK) == 0 &&
+				 start_program(reader, orders[0], words[1], &pid) == 0;
 
 	close(orders[0]);
 	close(words[1]);
@@ -259,18 +219,71 @@ static void start(struct counter_reader *reader)
 		reader->orders = orders[1];
 		reader->words = words[0];
 		reader->pid = pid;
-		reader->heard_ns = clock_now_ns();
-		has_started = reader_life_start(&reader->life, run, reader);
-		if (!has_started)
-			end_process(pid);
-	}
-	if (has_started)
 		return;
+	}
 	close(orders[1]);
 	close(words[0]);
+	reader->refusal = COUNTER_FAILED;
+}
+
+/* The caller holds the lock. */
+static void listen_to_it(struct counter_reader *reader)
+{
+	if (!reader->refusal && !reader_life_start(&reader->life, run, reader))
+		refuse_all(reader, COUNTER_FAILED);
+}
+
+struct counter_reader *counter_reader_create(const struct counter_reader_options *options)
+{
+	struct counter_reader *reader = calloc(1, sizeof(*reader));
+	char *program = strdup(options->program);
+
+	if (!reader || !program) {
+		free(reader);
+		free(program);
+		return NULL;
+	}
+	reader->program = program;
+	reader->interval_ns = options->interval_ns;
+	reader->hang_ns = options->hang_ns;
 	reader->orders = reader->words = -1;
-	reader->pid = 0;
-	refuse_all(reader, COUNTER_FAILED);
+	reader_life_init(&reader->life);
+	start_process(reader);
+	return reader;
+}
+
+/* Frees the reader, without a thread. A process to which no thread has listened has loaded nothing, and ends at
+ * once. */
+static void leave(struct counter_reader *reader)
+{
+	if (reader->pid > 0) {
+		end_process(reader->pid);
+		close(reader->words);
+	}
+	destroy(reader);
+}
+
+void counter_reader_destroy(struct counter_reader *reader, uint32_t wait_ms)
+{
+	if (!reader)
+		return;
+	/* The process ends when its input does. One that does not is killed, and the thread then sees its end. */
+	pthread_mutex_lock(&reader->life.lock);
+	reader->life.is_stopped = true;
+	if (reader->orders >= 0)
+		close(reader->orders);
+	reader->orders = -1;
+	pthread_mutex_unlock(&reader->life.lock);
+	if (reader_life_wait(&reader->life, wait_ms / 2)) {
+		leave(reader);
+		return;
+	}
+	pthread_mutex_lock(&reader->life.lock);
+	if (reader->pid > 0)
+		kill(reader->pid, SIGKILL);
+	pthread_mutex_unlock(&reader->life.lock);
+	if (reader_life_stop(&reader->life, wait_ms / 2))
+		leave(reader);
 }
 
 /* The caller holds the lock. */
@@ -331,8 +344,9 @@ int counter_reader_use(struct counter_reader *reader, uint32_t pci_domain, uint3
 	pthread_mutex_lock(&reader->life.lock);
 	const int i = find_device(reader, pci_domain, pci_bus, pci_device);
 	if (i >= 0 && reader->devices[i].nr_users++ == 0) {
-		if (!reader->refusal && reader->pid == 0)
-			start(reader);
+		if (reader->nr_used++ == 0)
+			reader->heard_ns = clock_now_ns();
+		listen_to_it(reader);
 		order(reader, i, true);
 	}
 	pthread_mutex_unlock(&reader->life.lock);
@@ -342,8 +356,10 @@ int counter_reader_use(struct counter_reader *reader, uint32_t pci_domain, uint3
 void counter_reader_leave(struct counter_reader *reader, int device)
 {
 	pthread_mutex_lock(&reader->life.lock);
-	if (--reader->devices[device].nr_users == 0)
+	if (--reader->devices[device].nr_users == 0) {
+		reader->nr_used--;
 		order(reader, device, false);
+	}
 	pthread_mutex_unlock(&reader->life.lock);
 }
 

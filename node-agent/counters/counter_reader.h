@@ -1,6 +1,7 @@
 /* Has the counters of GPUs sampled by a process of its own (counter_child.h), and keeps what it says until it is asked
- * for. The process begins with the first GPU that is used, and ends with the reader. If it ends or hangs before,
- * nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what the process says. */
+ * for. The process begins and ends with the reader, and has the rights of who creates that. If it ends or hangs before,
+ * nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what the process says. It
+ * begins with the first GPU that is used. */
 #ifndef COUNTER_READER_H
 #define COUNTER_READER_H
 
@@ -20,7 +21,7 @@ struct counter_reader_options {
 	uint64_t hang_ns;     /* a process that says nothing for so long hangs */
 };
 
-/* NULL: out of memory. */
+/* Starts the process, which loads nothing until a GPU is used. NULL: out of memory. */
 struct counter_reader *counter_reader_create(const struct counter_reader_options *options);
 
 /* Ends the process, and waits at most wait_ms until it is gone. If the driver holds it, a thread is left that frees the

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,6 +102,7 @@ static int tear_down(void **state)
 	(void)state;
 	counter_reader_destroy(reader, WAIT_MS);
 	reader = NULL;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
 	return 0;
 }
 
@@ -151,6 +153,20 @@ static void what_the_process_says_is_kept_by_gpu(void **state)
 	assert_int_equal(counter_reader_use(reader, 0, 20, 0), second);
 	await(second, COUNTER_SAMPLED, 2, &told);
 	assert_int_equal(told.samples, 10);
+}
+
+static void a_process_that_is_never_used_ends_with_its_reader(void **state)
+{
+	struct process_cost cost;
+
+	(void)state;
+	begin("talk", LONG_NS);
+	counter_reader_cost(reader, &cost);
+	assert_int_equal(cost.cpu_ns, 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+	counter_reader_destroy(reader, WAIT_MS);
+	reader = NULL;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 static void a_refusal_is_told(void **state)
@@ -221,6 +237,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_the_process_says_is_kept_by_gpu),
+		TEST(a_process_that_is_never_used_ends_with_its_reader),
 		TEST(a_refusal_is_told),
 		TEST(a_process_that_dies_is_told),
 		TEST(a_process_that_hangs_is_ended),
