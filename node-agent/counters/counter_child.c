@@ -120,7 +120,7 @@ static void obey(struct child *child, const struct counter_order *order)
 		tell(child, COUNTER_WORD_REFUSAL, order->device, open_device(child, order));
 }
 
-/* Returns whether there may be further orders. An order is shorter than what a pipe writes at once. */
+/* Returns whether there may be further orders. An order is written and read at once. */
 static bool read_order(struct child *child)
 {
 	struct counter_order order;

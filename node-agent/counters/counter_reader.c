@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ struct counter_reader {
 	uint32_t nr_used;  /* devices with users */
 	uint32_t refusal;  /* of all of them, for good: enum counter_refusal */
 	pid_t pid;         /* of the process; 0: it was not started, or is reaped */
-	int orders, words; /* pipes to it and from it; -1: none */
+	int orders, words; /* a socket to it, and a pipe from it; -1: none */
 	uint64_t heard_ns; /* when it said something last, or a GPU was first used */
 	struct process_cost cost;
 };
@@ -208,9 +209,9 @@ static void start_process(struct counter_reader *reader)
 {
 	int orders[2] = {-1, -1}, words[2] = {-1, -1};
 	pid_t pid = 0;
-	const bool has_started = pipe2(orders, O_CLOEXEC) == 0 && pipe2(words, O_CLOEXEC) == 0 &&
-				 /* A process that takes no orders must not stop the loop. */
-				 fcntl(orders[1], F_SETFL, O_NONBLOCK) == 0 &&
+	/* A socket gives an error, and no signal, when the process has ended. */
+	const bool has_started = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, orders) == 0 &&
+				 pipe2(words, O_CLOEXEC) == 0 &&
 				 start_program(reader, orders[0], words[1], &pid) == 0;
 
 	close(orders[0]);
@@ -298,9 +299,12 @@ static void order(struct counter_reader *reader, int i, bool is_used)
 
 	if (reader->refusal || reader->orders < 0)
 		return;
-	/* A process that has ended, or takes none of thousands of orders, is found by the thread. */
-	if (write(reader->orders, &order, sizeof(order)) != sizeof(order) && is_used)
-		counter_queue_refuse(&reader->devices[i].queue, COUNTER_FAILED,
+	/* A process that takes none of thousands of orders does not stop the loop. */
+	const ssize_t size =
+		send(reader->orders, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (size != sizeof(order) && is_used)
+		counter_queue_refuse(&reader->devices[i].queue,
+				     errno == EPIPE ? COUNTER_DIED : COUNTER_FAILED,
 				     clock_realtime_ns());
 }
 

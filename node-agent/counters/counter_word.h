@@ -1,5 +1,5 @@
-/* What the process that samples counters (counter_child.h) and the agent (counter_reader.h) tell each other through
- * pipes. Both are the same program. Plain data. */
+/* What the process that samples counters (counter_child.h) and the agent (counter_reader.h) tell each other. Both are
+ * the same program. Plain data. */
 #ifndef COUNTER_WORD_H
 #define COUNTER_WORD_H
 

@@ -388,7 +388,7 @@ enum pm_round pm_session_decode(struct pm_session *session, pm_session_take *tak
 	const int result = call(session, PM_DECODE, &decode);
 
 	if (call(session, PM_COUNTED, &counted))
-		return PM_ROUND_ERROR;
+		return result || decode.overflow ? PM_ROUND_FULL : PM_ROUND_ERROR;
 	for (size_t i = 0; i < counted.completed; i++) {
 		struct counter_sample sample;
 

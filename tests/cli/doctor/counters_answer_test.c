@@ -52,6 +52,7 @@ static void a_process_that_dies_is_told(void **state)
 	(void)state;
 	setenv("FAKE_CUPTI_PM_DIES", "1", 1);
 	expect(1, COUNTER_DIED, "0 of 1 GPU, not of GPU0");
+	expect(3, COUNTER_DIED, "0 of 3 GPUs, not of GPU0, GPU1, GPU2");
 	unsetenv("FAKE_CUPTI_PM_DIES");
 }
 
