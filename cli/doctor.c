@@ -58,6 +58,7 @@ int verb_doctor(const char *program, int argc, char **argv)
 	if (status != OPTION_LINE_GO)
 		return status;
 	diagnosis_make(&diagnosis, program);
+	diagnosis_ask_counters(&diagnosis, program);
 	if (json)
 		print_json(&diagnosis);
 	else

@@ -10,6 +10,7 @@
 #include "base/roomy_stack.h"
 #include "cli/base/newest_profile.h"
 #include "cli/base/verbs.h"
+#include "node-agent/counters/counter_child.h"
 #include "options/option_help.h"
 #include "report/names/clean_text.h"
 
@@ -140,6 +141,9 @@ static int call_verb(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (counter_child_is_asked(argc, argv))
+		return counter_child_run(argv);
+
 	int status = roomy_stack_run(call_verb, argc, argv);
 
 	/* What was asked for and could not be printed is a failure. */

@@ -36,6 +36,7 @@ struct run {
 	struct run_options options;
 	const char *other_injection; /* another tool's library, which the job keeps; NULL: none */
 	struct install_paths paths;
+	char program[PATH_MAX]; /* that starts this program again; "": not known */
 	struct recording recording;
 	struct private_dir sockets;
 	char title[TITLE_MAX];
@@ -148,6 +149,14 @@ static int check_room(void)
 	return result;
 }
 
+static struct counter_option counters_of(const struct run *run)
+{
+	struct counter_option counters = run->options.counters;
+
+	counters.program = *run->program ? run->program : NULL;
+	return counters;
+}
+
 /* Starts this node's agent and the step's aggregator. 0 or -errno after a warning. */
 static int start_ranks(struct run *run)
 {
@@ -174,6 +183,7 @@ static int start_ranks(struct run *run)
 			  .symbol_cache = symbol_cache,
 			  .inlines = run->options.inlines,
 			  .bpf = run->options.bpf,
+			  .counters = counters_of(run),
 			  .probe = {.source = run->options.stack_source}},
 	};
 	int result = step_run_start(&run->ranks, &run->step, &options);
@@ -244,6 +254,7 @@ static int start_own(struct run *run)
 		.watch = run->options.watch,
 		.inlines = run->options.inlines,
 		.bpf = run->options.bpf,
+		.counters = counters_of(run),
 		.raw_samples = run->options.raw_samples,
 		.bytes_max = (uint64_t)run->options.max_mib << 20,
 		.timeline = run->options.timeline,
@@ -306,6 +317,11 @@ static int prepare(struct run *run, const char *program)
 	    (run->options.agent_path || run->options.dormant))
 		log_warning("--stack-source is an option of the agent, and this run has none of "
 			    "its own");
+	if (run->options.counters.per_second && (run->options.agent_path || run->options.dormant))
+		log_warning("--sample-counters is an option of the agent, and this run has none of "
+			    "its own");
+	if (install_paths_program(program, run->program))
+		*run->program = '\0';
 	int result = find_output(run);
 	if (result == 0 && !is_host_only(run))
 		result = prepare_guest(run, program);

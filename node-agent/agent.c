@@ -24,6 +24,7 @@
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/link_reader.h"
 #include "node-agent/base/telemetry_reader.h"
+#include "node-agent/counters/counter_reader.h"
 #include "node-agent/cubin/cubin_cache.h"
 #include "node-agent/dictionary/user_shares.h"
 #include "node-agent/guests/guest_control.h"
@@ -46,6 +47,8 @@
 #define TABLES_WAIT_MS     2000u
 #define LINKS_WAIT_MS      2000u
 #define TELEMETRY_WAIT_MS  2000u
+#define COUNTERS_WAIT_MS   2000u
+#define NS_PER_S           1000000000u
 #define CLOCK_MS           30000u
 #define PING_MS            500u /* by them rank 0 knows that ranks run (job_keeper.h) */
 
@@ -267,6 +270,21 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 	return r ? r : probe_source_create(&probe, on_notice, agent, &agent->probe);
 }
 
+static int sample_counters(struct agent *agent, const struct counter_option *option)
+{
+	if (!option->per_second || !option->program)
+		return 0;
+	agent->counters = counter_reader_create(&(struct counter_reader_options){
+		.program = option->program,
+		.interval_ns = NS_PER_S / option->per_second,
+		.hang_ns = COUNTER_READER_HANG_NS,
+	});
+	if (!agent->counters)
+		return -ENOMEM;
+	telemetry_reader_ask(agent->telemetry, counter_reader_fill, agent->counters);
+	return 0;
+}
+
 static int start(struct agent *agent, const struct agent_options *options, char **error)
 {
 	int r = event_loop_create(&agent->loop);
@@ -290,6 +308,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
+	r = sample_counters(agent, &options->counters);
+	if (r)
+		return r;
 	agent->builder = batch_builder_create(agent->strings, agent->stacks, send_message, agent);
 	if (!agent->builder)
 		return -ENOMEM;
@@ -319,6 +340,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.numa = agent->numa,
 		.links = agent->links,
 		.telemetry = agent->telemetry,
+		.counters = agent->counters,
 		.nr_processes = &agent->nr_processes,
 		.process_ids = &agent->process_ids,
 		.module = on_module,
@@ -382,6 +404,7 @@ void agent_destroy(struct agent *agent)
 	cubin_cache_destroy(agent->cubins);
 	link_reader_destroy(agent->links, LINKS_WAIT_MS);
 	telemetry_reader_destroy(agent->telemetry, TELEMETRY_WAIT_MS);
+	counter_reader_destroy(agent->counters, COUNTERS_WAIT_MS);
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);
 	publisher_destroy(agent->publisher);

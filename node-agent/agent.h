@@ -10,6 +10,7 @@
 
 #include "agent_status.h"
 
+#include "node-agent/counters/counter_option.h"
 #include "node-agent/probe/probe_source.h"
 #include "node-agent/watch/bpf_options.h"
 #include "node-agent/watch/bpf_source.h"
@@ -47,7 +48,8 @@ struct agent_options {
 	/* The agent of `flamegrid attach`: guests ran before it and will run after it. The profile lacks what they
 	 * counted before. */
 	bool attached;
-	struct bpf_options bpf; /* samples of host threads; zeros: none */
+	struct bpf_options bpf;         /* samples of host threads; zeros: none */
+	struct counter_option counters; /* samples of GPUs' counters; zeros: none */
 	/* the part that walks launch stacks; zeros: guests. Without a size of its own its buffer is as large as bpf's.
 	 */
 	struct probe_source_options probe;

@@ -1,5 +1,6 @@
-/* Tells the aggregator what the agent's program costs: LEDGER_METER_AGENT and LEDGER_METER_AGENT_RUN. In
- * `flamegrid run` on one machine, the program is also the aggregator. Part of the agent; only its loop calls it. */
+/* Tells the aggregator what the agent's program costs, with the process that samples counters: LEDGER_METER_AGENT and
+ * LEDGER_METER_AGENT_RUN. In `flamegrid run` on one machine, the program is also the aggregator. Part of the agent;
+ * only its loop calls it. */
 #ifndef AGENT_COST_H
 #define AGENT_COST_H
 

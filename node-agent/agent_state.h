@@ -31,6 +31,7 @@ struct refused_guests;
 struct run_table;
 struct symbolizer;
 struct table_keeper;
+struct counter_reader;
 struct telemetry_reader;
 struct user_shares;
 
@@ -114,6 +115,7 @@ struct agent {
 	struct link_reader *links;
 	struct cubin_cache *cubins;
 	struct telemetry_reader *telemetry;
+	struct counter_reader *counters; /* NULL: they are not sampled */
 	struct publisher *publisher;
 	struct publisher_lag lag;
 	struct batch_builder *builder;

@@ -15,6 +15,7 @@
 #include "base/service_ready.h"
 #include "http/http_address.h"
 #include "metrics/metrics_endpoint.h"
+#include "node-agent/counters/counter_child.h"
 #include "node-agent/metrics/agent_metrics.h"
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
@@ -32,6 +33,7 @@ struct arguments {
 	struct agent_options options;
 	const char *symbol_cache, *keys_path;
 	struct http_address metrics; /* size 0: none */
+	char program[PATH_MAX];
 	bool insecure;
 	struct key_set keys;
 };
@@ -59,6 +61,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"metrics", .take = metrics_endpoint_take, .context = &arguments->metrics},
 		{"any-user", .flag = &options->any_user},
 		{"watch-pid", .pid = &options->bpf.watch_pid},
+		{"sample-counters", .take = counter_option_take, .context = &options->counters},
 		OPTION_TARGETS_MESSAGES(&level),
 		{NULL, .take = take_bpf, .context = &options->bpf},
 	};
@@ -195,6 +198,8 @@ int main(int argc, char **argv)
 	char *error = NULL, *symbol_cache;
 	sigset_t signals;
 
+	if (counter_child_is_asked(argc, argv))
+		return counter_child_run(argv);
 	keep_no_freed_blocks(argv);
 	log_begin("flamegrid-agent", NULL, LOG_LEVEL_INFO);
 	service_ready_take(&ready);
@@ -219,6 +224,8 @@ int main(int argc, char **argv)
 	give_memory_back();
 	raise_limit();
 	arguments.options.may_restart = true;
+	if (install_paths_program(argv[0], arguments.program) == 0)
+		arguments.options.counters.program = arguments.program;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;
 	agent_rights_choose(&arguments.options, false, &rights);

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#define KEPT_WINDOW_GPU_NS 100000000u /* length of a window of GPU work, and of its counters */
 #define KEPT_WINDOW_LEVELS 20u /* levels 0 to 19: at the last one, one window of half a million */
 
 /* Returns the highest level at which a window is kept. */

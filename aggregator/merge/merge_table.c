@@ -68,6 +68,13 @@ const struct merge_table merge_tables[] = {
 	 NEWEST_TELEMETRY,
 	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N,
 	  N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N}},
+	{"counter_states",
+	 NULL,
+	 "DO UPDATE SET " NEWER("refusal") "," NEWER("last_ns") "," NEWER("samples") ","
+	 NEWER("kept") "," NEWER("unsent") "," NEWER("dropped") "," NEWER("overflows")
+	 " WHERE (excluded.last_ns, excluded.samples) > (last_ns, samples)",
+	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N}},
+	{"counter_samples", NULL, "DO NOTHING", {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N}},
 	{"host_clocks",
 	 NULL,
 	 "DO UPDATE SET realtime_offset_ns = min(realtime_offset_ns, excluded.realtime_offset_ns)",

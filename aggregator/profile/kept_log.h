@@ -41,7 +41,7 @@ enum kept_sort {
 #define KEPT_LOG_NEWEST_MIN (1u << 12)
 #define KEPT_LOG_NEWEST_JOB (1u << 21)
 #define KEPT_LOG_HOST_NS    1000000000u /* length of a window */
-#define KEPT_LOG_GPU_NS     100000000u
+#define KEPT_LOG_GPU_NS     KEPT_WINDOW_GPU_NS
 
 /* A piece. GPU work has CUPTI's times, the launching thread, the stack of the launch (of a graph's node that of its
  * capture, if known), and as kind both kinds of the record (kept_kind()). Other fields are 0. */

@@ -1,11 +1,12 @@
-/* The NUMA nodes of devices and of threads that launch, the devices' links and their telemetry: rows since the last
- * commit, or all that a store has. A later row replaces the row with its key. Ids are the store's. Part of the
- * collection; single-threaded. */
+/* The NUMA nodes of devices and of threads that launch, the devices' links, their telemetry and samples of their
+ * counters: rows since the last commit, or all that a store has, but no samples. A later row replaces the row with its
+ * key. Ids are the store's. Part of the collection; single-threaded. */
 #ifndef PLACEMENT_LOG_H
 #define PLACEMENT_LOG_H
 
 #include <stdint.h>
 
+#include "proto/device_counters.h"
 #include "proto/device_telemetry.h"
 
 struct placement_log;
@@ -37,6 +38,8 @@ int placement_log_add_thread(struct placement_log *log, const struct placement_t
 int placement_log_add_link(struct placement_log *log, const struct placement_link *link);
 int placement_log_add_telemetry(struct placement_log *log,
 				const struct device_telemetry *telemetry);
+int placement_log_add_counter_state(struct placement_log *log, const struct counter_state *state);
+int placement_log_add_counters(struct placement_log *log, const struct counter_sample *sample);
 
 /* In the order in which they came. Borrowed until the next change. */
 const struct placement_device *placement_log_devices(const struct placement_log *log,
@@ -46,6 +49,10 @@ const struct placement_thread *placement_log_threads(const struct placement_log 
 const struct placement_link *placement_log_links(const struct placement_log *log, uint32_t *count);
 const struct device_telemetry *placement_log_telemetry(const struct placement_log *log,
 						       uint32_t *count);
+const struct counter_state *placement_log_counter_states(const struct placement_log *log,
+							 uint32_t *count);
+const struct counter_sample *placement_log_counters(const struct placement_log *log,
+						    uint32_t *count);
 void placement_log_saved(struct placement_log *log); /* empties it */
 
 #endif

@@ -25,6 +25,12 @@ static int check(const struct agent_session *session, const struct collection *c
 	for (uint32_t i = 0; i < message->nr_telemetry; i++)
 		if (roster_process_device(process, message->telemetry[i].device_id) == 0)
 			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < message->nr_counter_states; i++)
+		if (roster_process_device(process, message->counter_states[i].device_id) == 0)
+			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < message->nr_counters; i++)
+		if (roster_process_device(process, message->counters[i].device_id) == 0)
+			return REFUSE_UNDEFINED;
 	return 0;
 }
 
@@ -38,6 +44,26 @@ static int take_telemetry(const struct roster_process *process, struct placement
 
 		telemetry.device_id = roster_process_device(process, telemetry.device_id);
 		error = placement_log_add_telemetry(log, &telemetry);
+	}
+	return error;
+}
+
+static int take_counters(const struct roster_process *process, struct placement_log *log,
+			 const struct message_placement *message)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < message->nr_counter_states && !error; i++) {
+		struct counter_state state = message->counter_states[i];
+
+		state.device_id = roster_process_device(process, state.device_id);
+		error = placement_log_add_counter_state(log, &state);
+	}
+	for (uint32_t i = 0; i < message->nr_counters && !error; i++) {
+		struct counter_sample sample = message->counters[i];
+
+		sample.device_id = roster_process_device(process, sample.device_id);
+		error = placement_log_add_counters(log, &sample);
 	}
 	return error;
 }
@@ -89,5 +115,7 @@ int session_placement_apply(struct agent_session *session, struct collection *co
 	}
 	if (!error)
 		error = take_links(process, collection->placements, message);
-	return error ? error : take_telemetry(process, collection->placements, message);
+	if (!error)
+		error = take_telemetry(process, collection->placements, message);
+	return error ? error : take_counters(process, collection->placements, message);
 }

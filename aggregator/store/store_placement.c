@@ -8,10 +8,19 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "proto/batch/counter_fields.h"
 #include "proto/batch/message.h"
 #include "proto/batch/telemetry_fields.h"
 
-enum command { PUT_DEVICE, PUT_THREAD, PUT_LINK, PUT_TELEMETRY, COMMANDS };
+enum command {
+	PUT_DEVICE,
+	PUT_THREAD,
+	PUT_LINK,
+	PUT_TELEMETRY,
+	PUT_STATE,
+	PUT_COUNTERS,
+	COMMANDS,
+};
 
 const char *const store_placement_commands[] = {
 	[PUT_DEVICE] = "REPLACE INTO device_topology VALUES (?,?,?)",
@@ -20,24 +29,64 @@ const char *const store_placement_commands[] = {
 	[PUT_TELEMETRY] = "REPLACE INTO device_telemetry VALUES"
 			  " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 			  "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_STATE] = "REPLACE INTO counter_states VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[PUT_COUNTERS] = "REPLACE INTO counter_samples VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[COMMANDS] = NULL,
 };
 
-static int write_telemetry(struct statement_set *set, const struct device_telemetry *telemetry)
-{
-	struct database_value values[TELEMETRY_FIELDS];
+#define FIELDS_MAX TELEMETRY_FIELDS /* of a row below */
 
-	for (uint32_t i = 0; i < TELEMETRY_FIELDS; i++) {
-		const struct event_field *field = &telemetry_fields[i];
-		const uint8_t *at = (const uint8_t *)telemetry + field->offset_bytes;
+/* Writes the fields of a record as a row. */
+static int write_fields(struct statement *statement, const struct event_field *fields,
+			uint32_t nr_fields, const void *record)
+{
+	struct database_value values[FIELDS_MAX];
+
+	for (uint32_t i = 0; i < nr_fields; i++) {
+		const uint8_t *at = (const uint8_t *)record + fields[i].offset_bytes;
 		uint64_t wide;
 		uint32_t narrow;
 
 		memcpy(&narrow, at, sizeof(narrow));
-		memcpy(&wide, at, field->width_bytes == sizeof(wide) ? sizeof(wide) : 0);
-		values[i] = AMOUNT(field->width_bytes == sizeof(wide) ? wide : narrow);
+		memcpy(&wide, at, fields[i].width_bytes == sizeof(wide) ? sizeof(wide) : 0);
+		values[i] = AMOUNT(fields[i].width_bytes == sizeof(wide) ? wide : narrow);
 	}
-	return statement_run(set->statements[PUT_TELEMETRY], values, TELEMETRY_FIELDS);
+	return statement_run(statement, values, nr_fields);
+}
+
+/* Reads them. 0 or -EPROTO. */
+static int read_fields(struct statement *row, const struct event_field *fields, uint32_t nr_fields,
+		       void *record)
+{
+	for (uint32_t i = 0; i < nr_fields; i++) {
+		uint8_t *at = (uint8_t *)record + fields[i].offset_bytes;
+		uint64_t wide = statement_number(row, i);
+		uint32_t narrow = (uint32_t)wide;
+
+		if (wide > fields[i].max)
+			return -EPROTO;
+		if (fields[i].width_bytes == sizeof(wide))
+			memcpy(at, &wide, sizeof(wide));
+		else
+			memcpy(at, &narrow, sizeof(narrow));
+	}
+	return 0;
+}
+
+static int write_counters(struct statement_set *set, const struct placement_log *log)
+{
+	uint32_t nr_states, nr_counters;
+	const struct counter_state *states = placement_log_counter_states(log, &nr_states);
+	const struct counter_sample *counters = placement_log_counters(log, &nr_counters);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_states && !error; i++)
+		error = write_fields(set->statements[PUT_STATE], counter_fields_state,
+				     COUNTER_FIELDS_STATE, &states[i]);
+	for (uint32_t i = 0; i < nr_counters && !error; i++)
+		error = write_fields(set->statements[PUT_COUNTERS], counter_fields_sample,
+				     COUNTER_FIELDS_SAMPLE, &counters[i]);
+	return error;
 }
 
 int store_placement_write(struct statement_set *set, const struct placement_log *log)
@@ -60,8 +109,9 @@ int store_placement_write(struct statement_set *set, const struct placement_log 
 		error = RUN(set, PUT_LINK, NUMBER(links[i].device), NUMBER(links[i].link),
 			    NUMBER(links[i].bytes_per_second));
 	for (uint32_t i = 0; i < nr_telemetry && !error; i++)
-		error = write_telemetry(set, &telemetry[i]);
-	return error;
+		error = write_fields(set->statements[PUT_TELEMETRY], telemetry_fields,
+				     TELEMETRY_FIELDS, &telemetry[i]);
+	return error ? error : write_counters(set, log);
 }
 
 /* ---- reading */
@@ -116,22 +166,47 @@ static int take_telemetry(struct collection *collection, struct statement *row)
 {
 	struct device_telemetry telemetry = {0};
 
-	for (uint32_t i = 0; i < TELEMETRY_FIELDS; i++) {
-		const struct event_field *field = &telemetry_fields[i];
-		uint8_t *at = (uint8_t *)&telemetry + field->offset_bytes;
-		uint64_t wide = statement_number(row, i);
-		uint32_t narrow = (uint32_t)wide;
-
-		if (wide > field->max)
-			return -EPROTO;
-		if (field->width_bytes == sizeof(wide))
-			memcpy(at, &wide, sizeof(wide));
-		else
-			memcpy(at, &narrow, sizeof(narrow));
-	}
-	if (!roster_device(collection->roster, telemetry.device_id))
+	if (read_fields(row, telemetry_fields, TELEMETRY_FIELDS, &telemetry) ||
+	    !roster_device(collection->roster, telemetry.device_id))
 		return -EPROTO;
 	return placement_log_add_telemetry(collection->placements, &telemetry);
+}
+
+static int take_state(struct collection *collection, struct statement *row)
+{
+	struct counter_state state = {0};
+
+	if (read_fields(row, counter_fields_state, COUNTER_FIELDS_STATE, &state) ||
+	    !roster_device(collection->roster, state.device_id))
+		return -EPROTO;
+	return placement_log_add_counter_state(collection->placements, &state);
+}
+
+int store_placement_counters(struct database *database, uint32_t device, store_placement_take *take,
+			     void *context)
+{
+	const struct database_value key = NUMBER(device);
+	struct statement *statement;
+	int error = statement_create(database,
+				     "SELECT * FROM counter_samples WHERE device = ?"
+				     " ORDER BY begin_ns",
+				     &statement);
+	int step = error ? error : statement_start(statement, &key, 1);
+
+	while (step == 1 && !error) {
+		struct counter_sample sample = {0};
+
+		error = read_fields(statement, counter_fields_sample, COUNTER_FIELDS_SAMPLE,
+				    &sample);
+		if (!error && sample.end_ns <= sample.begin_ns)
+			error = -EPROTO;
+		if (!error)
+			error = take(context, &sample);
+		if (!error)
+			step = statement_step(statement);
+	}
+	statement_destroy(statement);
+	return error ? error : step;
 }
 
 int store_placement_read(struct database *database, struct collection *collection)
@@ -141,6 +216,7 @@ int store_placement_read(struct database *database, struct collection *collectio
 		{"SELECT * FROM launch_cpus ORDER BY process, tid, numa_node", take_thread},
 		{"SELECT * FROM device_links ORDER BY device", take_link},
 		{"SELECT * FROM device_telemetry ORDER BY device, begin_ns", take_telemetry},
+		{"SELECT * FROM counter_states ORDER BY device, begin_ns", take_state},
 	};
 
 	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));

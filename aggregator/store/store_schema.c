@@ -246,6 +246,16 @@ static const char schema[] =
 	"nvlink_received_bytes INTEGER NOT NULL, "
 	"dram_bytes_known_ns INTEGER NOT NULL, dram_bytes INTEGER NOT NULL, "
 	"PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE counter_states (device INTEGER NOT NULL, begin_ns INTEGER NOT NULL,"
+	" refusal INTEGER NOT NULL, last_ns INTEGER NOT NULL, interval_ns INTEGER NOT NULL,"
+	" samples INTEGER NOT NULL, kept INTEGER NOT NULL, unsent INTEGER NOT NULL,"
+	" dropped INTEGER NOT NULL, overflows INTEGER NOT NULL,"
+	" PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE counter_samples (device INTEGER NOT NULL, begin_ns INTEGER NOT NULL,"
+	" end_ns INTEGER NOT NULL, known INTEGER NOT NULL, sm INTEGER NOT NULL,"
+	" occupancy INTEGER NOT NULL, tensor INTEGER NOT NULL, dram INTEGER NOT NULL,"
+	" dram_bytes INTEGER NOT NULL, nvlink_bytes INTEGER NOT NULL,"
+	" pcie_bytes INTEGER NOT NULL, PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
 	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
 	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
@@ -316,6 +326,13 @@ static const char *const views[] = {
 	"CREATE TEMP VIEW IF NOT EXISTS device_telemetry AS SELECT *, "
 	"0 AS dram_bytes_known_ns, 0 AS dram_bytes FROM main.device_telemetry;"
 	"CREATE TEMP VIEW kernel_metrics AS SELECT 1 WHERE 0;",
+	/* 15: no counters were sampled */
+	"CREATE TEMP VIEW counter_states AS SELECT NULL AS device, NULL AS begin_ns,"
+	" NULL AS refusal, NULL AS last_ns, NULL AS interval_ns, NULL AS samples, NULL AS kept,"
+	" NULL AS unsent, NULL AS dropped, NULL AS overflows WHERE false;"
+	"CREATE TEMP VIEW counter_samples AS SELECT NULL AS device, NULL AS begin_ns,"
+	" NULL AS end_ns, NULL AS known, NULL AS sm, NULL AS occupancy, NULL AS tensor,"
+	" NULL AS dram, NULL AS dram_bytes, NULL AS nvlink_bytes, NULL AS pcie_bytes WHERE false;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

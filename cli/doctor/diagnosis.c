@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "counters_answer.h"
 #include "nvml_answer.h"
 #include "sampling_rights.h"
 
@@ -31,6 +32,7 @@
 #include "node-agent/kernel/bpf_rights.h"
 #include "proto/device_telemetry.h"
 #include "proto/install_paths.h"
+#include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
 
 #define FILES_WANTED 1024u
@@ -381,6 +383,44 @@ static void ask_nvml(struct diagnosis *diagnosis)
 		find(diagnosis, "NVML", DIAGNOSIS_NOTE,
 		     "%s: clocks, power or energy of GPUs are not recorded%s",
 		     gpu_telemetry_refusal_words(refusal), counters);
+	if (remedies[refusal])
+		remedy(finding, "%s", remedies[refusal]);
+}
+
+void diagnosis_ask_counters(struct diagnosis *diagnosis, const char *program)
+{
+	static const char *const remedies[COUNTER_REFUSALS] = {
+		[COUNTER_NO_LIBRARY] = "install libcupti of CUDA 12.6 or later, and name it with "
+				       "FLAMEGRID_CUPTI if it is in no usual place",
+		[COUNTER_NO_DRIVER] = "look what nvidia-smi says",
+		[COUNTER_NO_DEVICE] = "look what nvidia-smi says",
+		[COUNTER_NO_RIGHT] = "load the driver with NVreg_RestrictProfilingToAdminUsers=0, "
+				     "or give the agent CAP_PERFMON (driver 565) or CAP_SYS_ADMIN",
+		[COUNTER_TAKEN] = "end the other profiler; dcgmi profile --pause frees what DCGM "
+				  "has",
+		[COUNTER_FAILED] = "look for Xid in the kernel's log",
+		[COUNTER_DIED] = "look for Xid in the kernel's log",
+		[COUNTER_HANGS] = "look for Xid in the kernel's log",
+	};
+	struct device_list devices = {0};
+	char path[PATH_MAX], text[COUNTERS_ANSWER_SIZE];
+
+	if (device_topology_read(&devices))
+		device_list_fini(&devices);
+	if (devices.count == 0 || install_paths_program(program, path)) {
+		device_list_fini(&devices);
+		return;
+	}
+	const uint32_t refusal = counters_answer(&devices, path, text);
+	device_list_fini(&devices);
+	if (refusal == COUNTER_SAMPLED) {
+		find(diagnosis, "counters", DIAGNOSIS_GOOD, "--sample-counters works: %s", text);
+		return;
+	}
+	struct diagnosis_finding *finding =
+		find(diagnosis, "counters", DIAGNOSIS_NOTE,
+		     "--sample-counters works on %s: %s; GPM is used instead where there is one",
+		     text, gpu_counters_refusal_words(refusal));
 	if (remedies[refusal])
 		remedy(finding, "%s", remedies[refusal]);
 }

@@ -1,5 +1,6 @@
 /* Finds obstacles to profiling on this machine, for this user, in this environment: one finding for each subject. It
- * only looks: it starts no process, and loads no library but NVML, in a thread (nvml_answer.h). Single-threaded. */
+ * only looks: it starts no process, and loads no library but NVML, in a thread (nvml_answer.h). But
+ * diagnosis_ask_counters() does start one. Single-threaded. */
 #ifndef DIAGNOSIS_H
 #define DIAGNOSIS_H
 
@@ -28,6 +29,10 @@ struct diagnosis {
 
 /* Makes all findings. program: argv[0], which leads to the installation. */
 void diagnosis_make(struct diagnosis *diagnosis, const char *program);
+
+/* Adds one that tells whether the counters of GPUs can be sampled here. It starts a process (counters_answer.h), and
+ * takes seconds. Without GPUs it adds none. */
+void diagnosis_ask_counters(struct diagnosis *diagnosis, const char *program);
 
 /* Returns the worst verdict of all findings. */
 enum diagnosis_verdict diagnosis_verdict(const struct diagnosis *diagnosis);

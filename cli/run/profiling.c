@@ -84,6 +84,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,
 		.bpf = options->bpf,
+		.counters = options->counters,
 	};
 
 	agent_rights_choose(&agent, true, &profiling->rights);

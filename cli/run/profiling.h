@@ -20,6 +20,7 @@ struct profiling_options {
 	const char *title;
 	const char *symbol_cache; /* --symbol-cache; NULL: the default */
 	bool inlines;
+	struct counter_option counters;
 	enum stack_source stack_source;
 	bool attached; /* as in agent.h, with the next member */
 	uid_t guest_uid;

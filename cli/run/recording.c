@@ -39,6 +39,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,
 		.bpf = options->bpf,
+		.counters = options->counters,
 		.raw_samples = options->raw_samples,
 		.bytes_max = options->bytes_max,
 		.timeline = options->timeline,

@@ -21,6 +21,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	struct report_options names;
 	const char *watch; /* as of job_watch.h */
 	bool inlines;
+	struct counter_option counters;
 	enum stack_source stack_source;
 	uint64_t bytes_max; /* aggregator.h, as the next one */
 	bool raw_samples;

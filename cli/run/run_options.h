@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/site_config.h"
+#include "node-agent/counters/counter_option.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/stack_source.h"
 #include "report/model/report_build.h"
@@ -42,7 +43,8 @@ struct run_options { /* strings belong to the command line or the configuration 
 	uint32_t
 		max_mib; /* of the profile's store, and of its timeline; 0: as without the option */
 	struct event_log_options timeline;
-	uint32_t fan_in; /* nodes of an aggregator (node_block.h); 0: not given */
+	uint32_t fan_in;                /* nodes of an aggregator (node_block.h); 0: not given */
+	struct counter_option counters; /* without a program */
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
 	pid_t task; /* the process to profile, in place of the command; 0: the command */

@@ -118,6 +118,8 @@ void capability_set_choose(enum capability_role role, struct capability_set *set
 	uint64_t wanted = USERS;
 
 	get(&rights);
+	if (role == CAPABILITY_ROLE_COUNTERS)
+		wanted = BIT(PERFMON) | BIT(SYS_ADMIN);
 	if (role == CAPABILITY_ROLE_SITE)
 		wanted |= OTHERS;
 	/* The kernel lets no process inspect one with more capabilities (ptrace(2), access mode checking). */

@@ -15,6 +15,7 @@ enum capability_role {
 	CAPABILITY_ROLE_USER, /* looks at processes of the agent's own user */
 	CAPABILITY_ROLE_JOB, /* looks at processes that the agent starts, perhaps with its rights */
 	CAPABILITY_ROLE_SITE, /* looks at processes of other users or of root */
+	CAPABILITY_ROLE_COUNTERS, /* samples counters of GPUs: CAP_PERFMON, and CAP_SYS_ADMIN for older drivers */
 };
 
 /* Chooses from the calling thread's permitted capabilities those of that role (table in docs/bpf.md). */

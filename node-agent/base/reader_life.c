@@ -37,18 +37,32 @@ bool reader_life_start(struct reader_life *life, void *(*run)(void *reader), voi
 	return life->is_running;
 }
 
-bool reader_life_stop(struct reader_life *life, uint32_t wait_ms)
+/* The caller holds the lock. Returns whether the thread has ended. */
+static bool await_end(struct reader_life *life, uint32_t wait_ms)
 {
 	const uint64_t until_ns = clock_now_ns() + (uint64_t)wait_ms * NS_PER_MS;
 	const struct timespec until = {(time_t)(until_ns / NS_PER_S), (long)(until_ns % NS_PER_S)};
 	int error = 0;
 
-	pthread_mutex_lock(&life->lock);
 	life->is_stopped = true;
 	pthread_cond_broadcast(&life->changed);
 	while (life->is_running && !error)
 		error = pthread_cond_timedwait(&life->changed, &life->lock, &until);
-	const bool is_last = !life->is_running;
+	return !life->is_running;
+}
+
+bool reader_life_wait(struct reader_life *life, uint32_t wait_ms)
+{
+	pthread_mutex_lock(&life->lock);
+	const bool has_ended = await_end(life, wait_ms);
+	pthread_mutex_unlock(&life->lock);
+	return has_ended;
+}
+
+bool reader_life_stop(struct reader_life *life, uint32_t wait_ms)
+{
+	pthread_mutex_lock(&life->lock);
+	const bool is_last = await_end(life, wait_ms);
 	life->is_left = !is_last;
 	pthread_mutex_unlock(&life->lock);
 	return is_last;

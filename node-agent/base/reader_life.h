@@ -1,5 +1,6 @@
-/* The life of a reader's thread (link_reader.h, telemetry_reader.h), which a driver may hold for long: the loop waits
- * for its end for some time alone, and the last of both frees the reader. Part of a reader; the loop and the thread. */
+/* The life of a reader's thread (link_reader.h, telemetry_reader.h, counter_reader.h), which a driver may hold for
+ * long: the loop waits for its end for some time alone, and the last of both frees the reader. Part of a reader; the
+ * loop and the thread. */
 #ifndef READER_LIFE_H
 #define READER_LIFE_H
 
@@ -21,6 +22,10 @@ void reader_life_fini(struct reader_life *life);
 
 /* The loop, with the lock: starts a thread unless there is one. Returns whether there is one now. */
 bool reader_life_start(struct reader_life *life, void *(*run)(void *reader), void *reader);
+
+/* The loop, without the lock: stops the thread, and waits at most wait_ms. Returns whether it has ended. stop() follows
+ * unless it has. */
+bool reader_life_wait(struct reader_life *life, uint32_t wait_ms);
 
 /* The loop, without the lock: waits, at most wait_ms, until the thread has ended. Returns whether the loop is to free
  * the reader; else the thread does, when it can. */

@@ -35,6 +35,8 @@ struct telemetry_reader {
 	uint64_t since_ns; /* when the reading that goes on began; 0: none goes on */
 	uint32_t nr_used;  /* devices with users */
 	bool has_new;      /* a device has got its first user, and is to be read at once */
+	telemetry_reader_more *more; /* NULL: none */
+	void *more_context;
 };
 
 static uint64_t real_now_ns(void)
@@ -98,6 +100,9 @@ static void read_used(struct telemetry_reader *reader, const struct nvml_library
 		/* Between two users the sums pause. */
 		if (device->nr_users == 0)
 			continue;
+		if (!refusal && reading.gpm.refusal && reader->more && !reader->life.is_stopped)
+			reader->more(reader->more_context, device->pci_domain, device->pci_bus,
+				     device->pci_device, &reading.gpm);
 		if (refusal)
 			telemetry_sums_refuse(&device->sums, refusal, at_ns);
 		else
@@ -178,6 +183,13 @@ struct telemetry_reader *telemetry_reader_create(uint32_t interval_ms)
 	reader->interval_ns = (uint64_t)interval_ms * NS_PER_MS;
 	reader_life_init(&reader->life);
 	return reader;
+}
+
+void telemetry_reader_ask(struct telemetry_reader *reader, telemetry_reader_more *more,
+			  void *context)
+{
+	reader->more = more;
+	reader->more_context = context;
 }
 
 void telemetry_reader_destroy(struct telemetry_reader *reader, uint32_t wait_ms)

@@ -16,8 +16,18 @@
 
 struct telemetry_reader;
 
+/* Tells the use of a GPU that has no GPM, by another way. reading is zero but for its refusal. */
+struct nvml_gpm_reading;
+typedef void telemetry_reader_more(void *context, uint32_t pci_domain, uint32_t pci_bus,
+				   uint32_t pci_device, struct nvml_gpm_reading *reading);
+
 /* Reads each interval_ms (above 0). NULL: out of memory. */
 struct telemetry_reader *telemetry_reader_create(uint32_t interval_ms);
+
+/* Asks more() after each reading of a GPU without GPM. It is called in the thread, and no longer once destroy() has
+ * been called. Call it before use(). */
+void telemetry_reader_ask(struct telemetry_reader *reader, telemetry_reader_more *more,
+			  void *context);
 
 /* Waits, at most wait_ms, until the thread has ended. A thread that the driver holds then ends when it can, and frees
  * the reader. Accepts NULL. */

@@ -37,11 +37,10 @@ struct guest_process {
 	uint64_t text_seq;                       /* the message with the newest names; 0: none */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* the end of the process can be seen */
-	bool in_pass, finished, died, ending, last_pass, over;
+	bool in_pass, finished, died, ending, last_pass, over, registered;
 	bool tried;             /* to watch the guest's probe */
 	bool cut_off;           /* the recording was not meant to end yet */
 	bool taken_over;        /* an earlier agent read from the ring */
-	bool registered;        /* by this agent */
 	bool hurries;           /* reports its end without waiting for a cause */
 	uint64_t died_ns;       /* time when the end was first seen; 0: not seen */
 	enum ledger_reason end; /* cause of an end without a goodbye */
@@ -86,7 +85,8 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	bool has_pids = arrival->pid > 0 &&
 			arrival->hello->pid_namespace == proc_file_pid_namespace(getpid());
 	const struct process_placement_sources sources = {
-		has_pids ? scope->numa : NULL, scope->links, scope->telemetry, scope->devices};
+		has_pids ? scope->numa : NULL, scope->links, scope->telemetry, scope->counters,
+		scope->devices};
 	new_process->placement = process_placement_create(&sources, arrival->pid);
 	struct ring_outputs outputs = {
 		.strings = scope->strings,

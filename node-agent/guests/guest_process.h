@@ -47,6 +47,7 @@ struct guest_process_scope {
 	const struct numa_map *numa;        /* NULL: places of threads are not recorded */
 	struct link_reader *links;          /* NULL: links of GPUs are not recorded */
 	struct telemetry_reader *telemetry; /* NULL: telemetry of GPUs is not recorded */
+	struct counter_reader *counters;    /* NULL: their counters are not sampled */
 	/* Number of process ids given so far. A process gets its id with its first message. */
 	uint32_t *nr_processes;
 	struct fair_shares *process_ids; /* ids given to each user */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node-agent/counters/counter_users.h"
 #include "proto/record.h"
 
 #define STAT_MAX      1024u
@@ -49,6 +50,7 @@ struct process_placement {
 	int numbers[RECORD_DEVICES_MAX]; /* the telemetry reader's; -1: not read */
 	struct device_telemetry telemetry[TELEMETRY_ROWS];
 	struct device_telemetry told[RECORD_DEVICES_MAX]; /* the telemetry that was sent */
+	struct counter_users *counters;                   /* owns; NULL: they are not sampled */
 };
 
 struct process_placement *process_placement_create(const struct process_placement_sources *sources,
@@ -62,16 +64,22 @@ struct process_placement *process_placement_create(const struct process_placemen
 	placement->pid = pid;
 	if (sources->map)
 		placement->threads = calloc(1, sizeof(*placement->threads));
-	if (!sources->map || placement->threads)
+	if (sources->counters)
+		placement->counters = counter_users_create(sources->counters);
+	if ((!sources->map || placement->threads) && (!sources->counters || placement->counters))
 		return placement;
-	free(placement);
+	process_placement_destroy(placement);
 	return NULL;
 }
 
 static void leave_telemetry(struct process_placement *placement, uint32_t i)
 {
+	const uint32_t device_id = placement->devices[i].device_id;
+
 	if (placement->numbers[i] >= 0)
 		telemetry_reader_leave(placement->sources.telemetry, placement->numbers[i]);
+	if (device_id < RECORD_DEVICES_MAX)
+		counter_users_leave(placement->counters, device_id);
 }
 
 void process_placement_destroy(struct process_placement *placement)
@@ -80,6 +88,7 @@ void process_placement_destroy(struct process_placement *placement)
 		return;
 	for (uint32_t i = 0; i < placement->nr_devices; i++)
 		leave_telemetry(placement, i);
+	counter_users_destroy(placement->counters);
 	free(placement->threads);
 	free(placement);
 }
@@ -146,11 +155,15 @@ static void use_telemetry(struct process_placement *placement, uint32_t i)
 	const struct address *address = &placement->addresses[i];
 	uint32_t device_id = placement->devices[i].device_id;
 
-	if (placement->sources.telemetry && device_id < RECORD_DEVICES_MAX &&
-	    (placement->used >> device_id & 1) && is_read(placement, address))
+	if (device_id >= RECORD_DEVICES_MAX || !(placement->used >> device_id & 1) ||
+	    !is_read(placement, address))
+		return;
+	if (placement->sources.telemetry)
 		placement->numbers[i] =
 			telemetry_reader_use(placement->sources.telemetry, address->pci_domain,
 					     address->pci_bus, address->pci_device);
+	counter_users_use(placement->counters, device_id, address->pci_domain, address->pci_bus,
+			  address->pci_device);
 }
 
 void process_placement_used(struct process_placement *placement, uint32_t device_id)
@@ -337,18 +350,22 @@ int process_placement_message(struct process_placement *placement,
 	if (!placement)
 		return 0;
 	take_links(placement);
-	uint32_t nr_telemetry = list_telemetry(placement, now_ns);
-	if (!placement->changed && nr_telemetry == 0)
-		return 0;
 	int r = name_cpus(placement, strings);
 	if (r)
 		return r;
+	uint32_t nr_telemetry = list_telemetry(placement, now_ns);
+	struct message_placement counters = {0};
+	if (!counter_users_list(placement->counters, &counters) && !placement->changed &&
+	    nr_telemetry == 0)
+		return 0;
 	bool changed = placement->changed;
 	placement->changed = false;
 	*message = (struct message){
 		.type = MESSAGE_PLACEMENT,
-		.placement = {.nr_telemetry = nr_telemetry, .telemetry = placement->telemetry},
+		.placement = counters,
 	};
+	message->placement.nr_telemetry = nr_telemetry;
+	message->placement.telemetry = placement->telemetry;
 	if (changed) {
 		message->placement.nr_links = list_links(placement);
 		message->placement.links = placement->links;

@@ -1,6 +1,6 @@
 /* Records where the launching threads of one process run, where its GPUs are, how fast their links are, and their
- * telemetry. It looks in /proc at a low rate, for threads that have launched since the last look, because a launch
- * itself does not tell.
+ * telemetry and counters. It looks in /proc at a low rate, for threads that have launched since the last look, because
+ * a launch itself does not tell.
  * Single-threaded: only the agent loop calls it. */
 #ifndef PROCESS_PLACEMENT_H
 #define PROCESS_PLACEMENT_H
@@ -12,6 +12,7 @@
 #include "node-agent/base/link_reader.h"
 #include "node-agent/base/numa_map.h"
 #include "node-agent/base/telemetry_reader.h"
+#include "node-agent/counters/counter_reader.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "proto/batch/message.h"
 
@@ -26,6 +27,7 @@ struct process_placement_sources {
 	const struct numa_map *map; /* NULL: neither threads nor places of GPUs are recorded */
 	struct link_reader *links;  /* NULL: links are not */
 	struct telemetry_reader *telemetry; /* NULL: telemetry is not */
+	struct counter_reader *counters;    /* NULL: samples of counters are not */
 	/* This node's GPUs. Others are not read: a guest may invent addresses. With no GPU in the list, as without
 	 * /sys, all are read. */
 	const struct device_list *devices;

@@ -13,6 +13,9 @@ static const struct option_row rows[] = {
 	ROWS_HOST_THREADS,
 	{"watch-pid", 0, "PID", 0, "Watch this process and all that it starts, too."},
 
+	OPTION_GROUP("What it records of GPUs"),
+	ROW_SAMPLE_COUNTERS,
+
 	OPTION_GROUP("Stacks and names"),
 	ROW_STACK_SOURCE,
 	ROW_INLINES,

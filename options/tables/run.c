@@ -40,6 +40,7 @@ static const struct option_row rows[] = {
 	{"sample-gpu", 0, "RATE/s", 0,
 	 "Sample kernels in exact windows, so many times a second and GPU, each in its launch's "
 	 "stack: 100/s."},
+	ROW_SAMPLE_COUNTERS,
 	{"timeline", 0, "TIME|all", OPTION_DAILY,
 	 "For flamegrid timeline: keep all, or the last TIME."},
 	{"nvtx-digits", 0, "auto|keep|mask", OPTION_EXPERIMENTAL,

@@ -25,6 +25,8 @@
 	"Take the GPUs of this host from FILE, in place of those that hwloc sees."}
 #define ROW_STACK_SOURCE {"stack-source", 0, "guest|uprobe|auto", OPTION_EXPERIMENTAL, \
 	"Let the processes walk launch stacks (default, and auto), or the kernel."}
+#define ROW_SAMPLE_COUNTERS {"sample-counters", 0, "RATE/s", 0, \
+	"Sample counters of the GPUs' use so often, by CUPTI in a process of its own: 1000/s."}
 #define ROW_RAW_SAMPLES {"raw-samples", 0, "on|off", 0, \
 	"Keep each host sample by itself, too (default: off)."}
 #define ROW_MAX_SIZE {"max-size", 0, "MIB", 0, \

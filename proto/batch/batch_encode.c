@@ -206,6 +206,10 @@ static uint32_t nr_more_elements(const struct message *message)
 		return 2;
 	if (message->type == MESSAGE_STATISTICS && message->statistics.nr_metrics)
 		return 2;
+	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_counters)
+		return 8;
+	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_counter_states)
+		return 6;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_telemetry)
 		return 4;
 	if (message->type == MESSAGE_PLACEMENT && message->placement.nr_links)

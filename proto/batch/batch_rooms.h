@@ -9,7 +9,7 @@
 
 #include "batch_reader.h"
 
-#define BATCH_ROOMS 5u /* a message has at most this many lists of structs */
+#define BATCH_ROOMS 6u /* a message has at most this many lists of structs */
 
 /* Embedded; zeroed memory is empty. */
 struct batch_rooms {

@@ -17,6 +17,7 @@
 
 #include "proto/collective.h"
 #include "proto/device_limits.h"
+#include "proto/device_counters.h"
 #include "proto/device_telemetry.h"
 #include "proto/host_sample.h"
 #include "proto/ledger.h"
@@ -413,15 +414,18 @@ struct message_link {
 };
 
 /* The NUMA nodes of a process's devices, those on which its launching threads run, the devices' links to other GPUs,
- * and their telemetry. A row replaces the row with its key: device_id, tid and numa_node, or device_id and begin_ns. */
+ * their telemetry, and samples of their counters. A row replaces the row with its key: device_id, tid and numa_node, or
+ * device_id and begin_ns. */
 struct message_placement {
 	uint64_t seq;
 	uint32_t process_id;
-	uint32_t nr_devices, nr_threads, nr_links, nr_telemetry;
+	uint32_t nr_devices, nr_threads, nr_links, nr_telemetry, nr_counter_states, nr_counters;
 	const struct message_placed_device *devices;
 	const struct message_placed_thread *threads;
 	const struct message_link *links;
 	const struct device_telemetry *telemetry;
+	const struct counter_state *counter_states;
+	const struct counter_sample *counters;
 };
 
 enum clock_kind {

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "counter_fields.h"
 #include "message.h"
 #include "statistics_fields.h"
 #include "telemetry_fields.h"
@@ -192,6 +193,10 @@ static const struct message_list placement_lists[] = {
 	{LIST(placement, nr_telemetry, telemetry, telemetry_fields, WIRE_ITEMS_MAX),
 	 .nr_older_fields = {TELEMETRY_FIELDS_OLDER, TELEMETRY_FIELDS_OLD},
 	 .empty_is_left_out = true},
+	{LIST(placement, nr_counter_states, counter_states, counter_fields_state, WIRE_ITEMS_MAX),
+	 .empty_is_left_out = true},
+	{LIST(placement, nr_counters, counters, counter_fields_sample, WIRE_ITEMS_MAX),
+	 .never_zero = &counter_fields_sample[2], .empty_is_left_out = true},
 };
 
 static const struct message_list pages_lists[] = {

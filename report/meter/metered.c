@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meter_samples.h"
 #include "meter_stretches.h"
 
 #include "aggregator/profile/kept_log.h"
@@ -230,8 +231,9 @@ static int choose_classes(struct kernels *kernels)
 /* The timeline's work of a device. */
 struct logged {
 	struct meter_stretches stretches;
-	uint64_t first_ns; /* its first work */
-	uint64_t ns;       /* of all its work */
+	struct meter_stretches samples; /* shorter ones, of use alone */
+	uint64_t first_ns;              /* its first work */
+	uint64_t ns;                    /* of all its work */
 };
 
 struct reading {
@@ -260,8 +262,11 @@ static int take_events(void *context, const struct message_events *events)
 		if (logged->ns == 0 || record->start_ns < logged->first_ns)
 			logged->first_ns = record->start_ns;
 		logged->ns = ledger_add_saturating(logged->ns, record->end_ns - record->start_ns);
-		meter_stretches_add(&logged->stretches, metered_class(device, &key),
-				    record->start_ns, record->end_ns, NULL);
+		const uint32_t class = metered_class(device, &key);
+		meter_stretches_add(&logged->stretches, class, record->start_ns, record->end_ns,
+				    NULL);
+		meter_stretches_add(&logged->samples, class, record->start_ns, record->end_ns,
+				    NULL);
 	}
 	return 0;
 }
@@ -293,17 +298,23 @@ static int read_timeline(struct reading *reading, const char *store_path, bool *
 
 /* ---- what ran when: of the store */
 
-static int add_sort(struct meter_stretches *stretches, const struct metered_device *device,
-		    struct database *database, const struct kept_log *kept, enum kept_sort sort,
-		    uint32_t process, uint32_t *nr)
+static int add_sort(struct meter_stretches *stretches, bool is_short,
+		    const struct metered_device *device, struct database *database,
+		    const struct kept_log *kept, enum kept_sort sort, uint32_t process,
+		    uint32_t *nr)
 {
 	double *scales = malloc((stretches->count + 1ul) * sizeof(*scales));
 	struct host_sample *pieces = NULL;
 	uint32_t count = 0;
 	int error = scales ? store_kept_read(database, sort, process, &pieces, &count) : -ENOMEM;
 
-	if (!error && count)
-		meter_stretches_scale(stretches, kept_log_level(kept, sort, process), scales);
+	if (!error && count) {
+		const uint32_t level = kept_log_level(kept, sort, process);
+
+		meter_stretches_scale(stretches, level, scales);
+		if (is_short)
+			meter_samples_mark(stretches, level);
+	}
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct fold_key key = {.kind = kept_kind_work(pieces[i].kind),
 					     .copy_kind = kept_kind_copy(pieces[i].kind),
@@ -322,23 +333,25 @@ static int add_sort(struct meter_stretches *stretches, const struct metered_devi
 	return error;
 }
 
-static int add_process(struct meter_stretches *stretches, const struct metered_device *device,
-		       struct database *database, const struct kept_log *kept, uint32_t process,
-		       enum meter_unfitted *unfitted)
+static int add_process(struct meter_stretches *stretches, bool is_short,
+		       const struct metered_device *device, struct database *database,
+		       const struct kept_log *kept, uint32_t process, enum meter_unfitted *unfitted)
 {
 	uint32_t nr = 0;
-	int error = add_sort(stretches, device, database, kept, KEPT_GPU, process, &nr);
+	int error = add_sort(stretches, is_short, device, database, kept, KEPT_GPU, process, &nr);
 
 	if (!error)
-		error = add_sort(stretches, device, database, kept, KEPT_LONE, process, &nr);
+		error = add_sort(stretches, is_short, device, database, kept, KEPT_LONE, process,
+				 &nr);
 	if (!error && nr == 0)
 		*unfitted = METER_NO_PIECES;
 	return error;
 }
 
-static int add_kept(struct meter_stretches *stretches, const struct metered_device *device,
-		    const struct kernels *kernels, struct database *database,
-		    enum meter_unfitted *unfitted)
+/* is_short: the stretches are samples. */
+static int add_kept(struct meter_stretches *stretches, bool is_short,
+		    const struct metered_device *device, const struct kernels *kernels,
+		    struct database *database, enum meter_unfitted *unfitted)
 {
 	const struct collection *collection = kernels->profile->collection;
 	const uint32_t nr = roster_size(collection->roster).processes;
@@ -353,8 +366,8 @@ static int add_kept(struct meter_stretches *stretches, const struct metered_devi
 	meter_stretches_clear(stretches);
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		if (kernels->device_of[id] == device->device)
-			error = add_process(stretches, device, database, collection->kept, id,
-					    unfitted);
+			error = add_process(stretches, is_short, device, database, collection->kept,
+					    id, unfitted);
 	return error;
 }
 
@@ -375,20 +388,63 @@ static int fit_meter(struct metered_device *device, enum meter meter,
 	return error;
 }
 
+/* Samples tell more than rows of telemetry if there are more of them. */
+static int fit_samples(struct metered_device *device, enum meter meter,
+		       const struct meter_stretches *samples)
+{
+	struct metered_meter *of = &device->meters[meter];
+	struct meter_fit fit;
+	uint64_t ns = 0;
+
+	if (of->ns == 0 || samples->count == 0 || meter == METER_ENERGY)
+		return 0;
+	const int error = meter_stretches_fit(samples, meter, &fit);
+	if (error || fit.nr_intervals <= of->fit.nr_intervals)
+		return error;
+	for (uint32_t i = 0; i < samples->count; i++)
+		ns += samples->list[i].ns;
+	of->fit = fit;
+	of->unfitted = METER_FITTED;
+	of->sample_ns = ns / samples->count;
+	return 0;
+}
+
 static int fit_device(struct metered_device *device, struct logged *logged, bool has_all,
 		      const struct kernels *kernels, struct database *database)
 {
+	struct meter_stretches *const both[] = {&logged->stretches, &logged->samples};
 	const uint64_t all_ns = all_work_ns(device);
 	enum meter_unfitted unfitted = METER_FITTED;
 	int error = 0;
 
-	meter_stretches_settle(&logged->stretches, NULL);
-	if (!has_all || logged->ns == 0)
-		error = add_kept(&logged->stretches, device, kernels, database, &unfitted);
-	else if (logged->ns < all_ns - all_ns / WHOLE_PART)
-		meter_stretches_begin(&logged->stretches, logged->first_ns);
-	for (uint32_t i = 0; i < METERS && !error; i++)
+	for (uint32_t i = 0; i < 2 && !error; i++) {
+		meter_stretches_settle(both[i], NULL);
+		if (!has_all || logged->ns == 0)
+			error = add_kept(both[i], i > 0, device, kernels, database, &unfitted);
+		else if (logged->ns < all_ns - all_ns / WHOLE_PART)
+			meter_stretches_begin(both[i], logged->first_ns);
+	}
+	for (uint32_t i = 0; i < METERS && !error; i++) {
 		error = fit_meter(device, (enum meter)i, &logged->stretches, unfitted);
+		if (!error && !unfitted)
+			error = fit_samples(device, (enum meter)i, &logged->samples);
+	}
+	return error;
+}
+
+/* Makes the stretches of each device. */
+static int open_stretches(struct logged *logged, const struct metered_device *device,
+			  const struct placement_log *log, struct database *database)
+{
+	uint32_t nr_states;
+	const struct counter_state *states = placement_log_counter_states(log, &nr_states);
+	bool has_samples = false;
+	int error = meter_stretches_init(&logged->stretches, log, device->device);
+
+	for (uint32_t i = 0; i < nr_states; i++)
+		has_samples |= states[i].device_id == device->device && states[i].kept;
+	if (!error && has_samples)
+		error = meter_samples_init(&logged->samples, database, device->device);
 	return error;
 }
 
@@ -404,16 +460,17 @@ static int fit_all(const struct kernels *kernels, const char *store_path)
 	if (!error && !reading.logged)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < metered->nr_devices && !error; i++)
-		error = meter_stretches_init(&reading.logged[i].stretches,
-					     kernels->profile->collection->placements,
-					     metered->devices[i].device);
+		error = open_stretches(&reading.logged[i], &metered->devices[i],
+				       kernels->profile->collection->placements, database);
 	if (!error)
 		error = read_timeline(&reading, store_path, &has_all);
 	for (uint32_t i = 0; i < metered->nr_devices && !error; i++)
 		error = fit_device(&metered->devices[i], &reading.logged[i], has_all, kernels,
 				   database);
-	for (uint32_t i = 0; reading.logged && i < metered->nr_devices; i++)
+	for (uint32_t i = 0; reading.logged && i < metered->nr_devices; i++) {
 		meter_stretches_fini(&reading.logged[i].stretches);
+		meter_stretches_fini(&reading.logged[i].samples);
+	}
 	free(reading.logged);
 	database_close(database);
 	return error;

@@ -1,5 +1,6 @@
 /* What the meters of a profile's GPUs counted (meter.h), and what that depended on. Telemetry gives the amounts
- * (device_telemetry.h). Single pieces of work tell what ran between its readings: all of them, if the profile's
+ * (device_telemetry.h). The rates of work come from samples of counters (meter_samples.h) where there are more of
+ * them than rows of telemetry. Single pieces of work tell what ran between its readings: all of them, if the profile's
  * timeline is here (event_reader.h), else those that the store keeps (kept_log.h). Used by one thread. */
 #ifndef METERED_H
 #define METERED_H
@@ -34,6 +35,8 @@ struct metered_meter {
 	uint64_t lost_ns; /* observed time in which it was not known, or began anew */
 	enum meter_unfitted unfitted;
 	struct meter_fit fit;
+	/* the mean length of the samples of counters (device_counters.h) over which it is fitted; 0: over telemetry */
+	uint64_t sample_ns;
 };
 
 struct metered_device {

@@ -11,6 +11,7 @@
 #include "aggregator/profile/roster.h"
 #include "base/array.h"
 #include "report/names/clean_text.h"
+#include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
 
 static const char *clean_string(struct report_busy *busy, const struct catalog *catalog,
@@ -111,6 +112,7 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 		}
 		rows_of[entry->key.device_id] = busy->nr_rows + 1;
 		gpu_telemetry_of(collection->placements, entry->key.device_id, &row->telemetry);
+		gpu_counters_of(collection->placements, entry->key.device_id, &row->counters);
 	}
 	busy->nr_rows++;
 	return describe(busy, collection, &entry->key, row);

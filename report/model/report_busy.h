@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/device_counters.h"
 #include "proto/device_telemetry.h"
 #include "report/profile/profile.h"
 
@@ -35,6 +36,7 @@ struct report_busy_row {
 	/* records that came too late to be sorted, and their time, which busy_ns lacks */
 	uint64_t late, late_ns;
 	struct device_telemetry telemetry; /* of a whole device; begin_ns 0: none */
+	struct counter_state counters;     /* the same */
 };
 
 struct report_busy {

@@ -48,6 +48,7 @@ static void describe_meter(const struct metered_device *device, enum meter meter
 		.intervals = from->fit.nr_intervals,
 		.unfitted = from->unfitted,
 		.residual = from->fit.residual,
+		.sample_ns = from->sample_ns,
 	};
 	for (uint32_t i = 0; i < METER_CLASSES; i++)
 		gpu->classes[i].values[meter] = (struct report_meter_value){

@@ -145,6 +145,7 @@ struct report_meter {
 	uint32_t intervals;           /* with work, by which rates were fitted; 0: they were not */
 	enum meter_unfitted unfitted; /* why they were not */
 	double residual; /* what the fit misses, as a share of these intervals' amount */
+	uint64_t sample_ns; /* the length of these intervals, if they are samples; 0: they are rows of telemetry */
 };
 
 /* The meters of a GPU. */

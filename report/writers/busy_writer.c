@@ -11,6 +11,7 @@
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 #include "report/names/text_line.h"
+#include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
 #include "report/telemetry/gpu_use.h"
 
@@ -102,6 +103,23 @@ static void describe_telemetry(char place[static PLACE_SIZE],
 		text_line_append(place, PLACE_SIZE, "; its use is of all time");
 }
 
+/* Adds what went wrong with samples of the GPU's counters. */
+static void describe_counters(char place[static PLACE_SIZE], const struct counter_state *counters)
+{
+	char count[NUMBER_SIZE];
+
+	if (counters->refusal)
+		text_line_append(place, PLACE_SIZE, "; samples of its counters: %s",
+				 gpu_counters_refusal_words(counters->refusal));
+	if (counters->overflows)
+		text_line_append(place, PLACE_SIZE,
+				 "; samples of its counters are missing: overflowed %s times",
+				 report_summary_count(counters->overflows, count));
+	if (counters->unsent)
+		text_line_append(place, PLACE_SIZE, "; %s samples of its counters had no room",
+				 report_summary_count(counters->unsent, count));
+}
+
 /* Adds the last cell: the GPU or the stream, and what is special about it. */
 static void write_place(struct text_table *table, const struct report_busy_row *row)
 {
@@ -121,6 +139,7 @@ static void write_place(struct text_table *table, const struct report_busy_row *
 				 "; %s records came too late to be put in order",
 				 report_summary_count(row->late, count));
 	describe_telemetry(place, &row->telemetry);
+	describe_counters(place, &row->counters);
 	if (row->is_inexact)
 		text_line_append(
 			place, sizeof(place),
@@ -151,6 +170,7 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 {
 	struct report_busy_row sum = {0};
 	struct gpu_row row = {.busy = &sum};
+	char notes[PLACE_SIZE] = "";
 
 	for (uint32_t i = 0; i < gpus->nr_rows; i++) {
 		const struct report_busy_row *busy = gpus->rows[i].busy;
@@ -162,13 +182,19 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 		sum.overlap_ns += busy->overlap_ns;
 		sum.records += busy->records;
 		gpu_telemetry_add(&sum.telemetry, &busy->telemetry);
+		if (!sum.counters.refusal)
+			sum.counters.refusal = busy->counters.refusal;
+		sum.counters.overflows += busy->counters.overflows;
+		sum.counters.unsent += busy->counters.unsent;
 		row.nccl_ns += gpus->rows[i].nccl_ns;
 	}
 	write_times(table, &sum, gpus, &row);
-	text_table_cell(table, "%" PRIu32 " GPUs alike, added up%s", gpus->nr_alike,
+	describe_counters(notes, &sum.counters);
+	text_table_cell(table, "%" PRIu32 " GPUs alike, added up%s%s", gpus->nr_alike,
 			gpu_use_known_ns(&sum.telemetry) && !gpu_use_is_of_work(&sum.telemetry)
 				? "; their use is of all time"
-				: "");
+				: "",
+			notes);
 }
 
 int busy_writer_gpus(FILE *out, const struct gpu_rows *gpus, const struct text_form *form,

@@ -191,8 +191,10 @@ static void write_busy_row(struct row_text *out, const struct report_busy_row *r
 	row_text_count(out, "late_ns", row->late_ns);
 	if (row->whole_device)
 		row_text_flag(out, "inexact", row->is_inexact);
-	if (row->whole_device)
+	if (row->whole_device) {
 		telemetry_writer_json(out, &row->telemetry);
+		telemetry_writer_counters_json(out, &row->counters);
+	}
 }
 
 static void write_busy(FILE *out, const struct report_busy *busy, const char *name,

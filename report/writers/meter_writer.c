@@ -232,6 +232,24 @@ static enum meter_unfitted reason_of(const struct report_metered_gpu *gpu)
 	return METER_FITTED;
 }
 
+/* Says which uses were fitted over samples of counters. All of those have the same samples. */
+static void write_samples(FILE *out, const struct report_metered_gpu *gpu)
+{
+	const char *separator = "fitted over samples of counters: ";
+	uint64_t sample_ns = 0;
+	char text[METER_TEXT_SIZE];
+
+	for (uint32_t i = METER_SM; i < METERS; i++) {
+		if (!gpu->meters[i].sample_ns)
+			continue;
+		fprintf(out, "%s%s", separator, meter_label((enum meter)i));
+		separator = ", ";
+		sample_ns = gpu->meters[i].sample_ns;
+	}
+	if (sample_ns)
+		fprintf(out, "; one is %s long\n", report_summary_time(sample_ns, text));
+}
+
 void meter_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			uint32_t top)
 {
@@ -254,6 +272,7 @@ void meter_writer_table(FILE *out, const struct report_tree *tree, const struct 
 			write_energy(out, tree, gpu, form, top);
 		else
 			write_use(out, tree, gpu, form, top);
+		write_samples(out, gpu);
 		if (gpu->meters[METER_ENERGY].lost_ns)
 			fprintf(out, "its counter was not known, or began anew, for %s\n",
 				report_summary_time(gpu->meters[METER_ENERGY].lost_ns, text));
@@ -394,6 +413,7 @@ static void write_use_meter(struct row_text *out, const struct report_metered_gp
 	row_text_string(&text, "rest_confidence", meter_confidence_word(row->rest_confidence));
 	row_text_string(&text, "unfitted", unfitted[row->unfitted].name);
 	row_text_count(&text, "intervals", row->intervals);
+	row_text_number(&text, "sample_ns", row->sample_ns > 0, (int64_t)row->sample_ns);
 	write_share(&text, "error", !row->unfitted, row->residual);
 	fputc('}', out->out);
 }

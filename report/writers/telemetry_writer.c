@@ -4,6 +4,7 @@
 
 #include "use_writer.h"
 
+#include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
 
 #define MJ_PER_J 1000.0
@@ -105,5 +106,25 @@ void telemetry_writer_json(struct row_text *out, const struct device_telemetry *
 	row_text_number(&row, "ecc_uncorrected", telemetry->ecc_ns > 0,
 			(int64_t)telemetry->ecc_uncorrected);
 	use_writer_json(&row, telemetry);
+	fputc('}', out->out);
+}
+
+void telemetry_writer_counters_json(struct row_text *out, const struct counter_state *counters)
+{
+	struct row_text row = {.out = out->out};
+
+	row_text_field(out, "counters");
+	if (counters->begin_ns == 0) {
+		fputs("null", out->out);
+		return;
+	}
+	fputc('{', out->out);
+	row_text_string(&row, "refusal", gpu_counters_refusal_name(counters->refusal));
+	row_text_count(&row, "interval_ns", counters->interval_ns);
+	row_text_count(&row, "samples", counters->samples);
+	row_text_count(&row, "kept", counters->kept);
+	row_text_count(&row, "unsent", counters->unsent);
+	row_text_count(&row, "dropped", counters->dropped);
+	row_text_count(&row, "overflows", counters->overflows);
 	fputc('}', out->out);
 }

@@ -57,12 +57,18 @@ static void ids_of_a_placement_are_translated(void **state)
 	const struct message_placed_thread ran = {4711, 3, 9};
 	const struct message_link link = {1, DEVICE_LINK_NVLINK, 478116000000};
 	const struct device_telemetry sums = {.device_id = 1, .begin_ns = 7, .energy_mj = 5000};
+	const struct counter_state counter_state = {.device_id = 1, .samples = 77};
+	const struct counter_sample sample = {.device_id = 1, .begin_ns = 1, .end_ns = 2};
 	uint32_t count;
 
 	(void)state;
 	assert_int_equal(apply(&(struct message_placement){.process_id = 1,
 							   .nr_telemetry = 1,
 							   .telemetry = &sums,
+							   .nr_counter_states = 1,
+							   .counter_states = &counter_state,
+							   .nr_counters = 1,
+							   .counters = &sample,
 							   .nr_devices = 1,
 							   .devices = &placed,
 							   .nr_threads = 1,
@@ -91,7 +97,21 @@ static void ids_of_a_placement_are_translated(void **state)
 	assert_int_equal(count, 1);
 	assert_int_equal(telemetry->device_id, device);
 	assert_int_equal(telemetry->energy_mj, 5000);
+	const struct counter_state *told =
+		placement_log_counter_states(collection->placements, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(told->device_id, device);
+	assert_int_equal(told->samples, 77);
+	const struct counter_sample *counters =
+		placement_log_counters(collection->placements, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(counters->device_id, device);
+	assert_int_equal(counters->end_ns, 2);
 	placement_log_saved(collection->placements);
+	placement_log_counters(collection->placements, &count);
+	assert_int_equal(count, 0);
+	placement_log_counter_states(collection->placements, &count);
+	assert_int_equal(count, 0);
 	placement_log_links(collection->placements, &count);
 	assert_int_equal(count, 0);
 	placement_log_telemetry(collection->placements, &count);
@@ -118,6 +138,16 @@ static void what_is_not_defined_is_refused(void **state)
 				 .process_id = 1,
 				 .nr_telemetry = 1,
 				 .telemetry = &(struct device_telemetry){.device_id = 2}}),
+			 REFUSE_UNDEFINED);
+	assert_int_equal(apply(&(struct message_placement){
+				 .process_id = 1,
+				 .nr_counter_states = 1,
+				 .counter_states = &(struct counter_state){.device_id = 2}}),
+			 REFUSE_UNDEFINED);
+	assert_int_equal(apply(&(struct message_placement){
+				 .process_id = 1,
+				 .nr_counters = 1,
+				 .counters = &(struct counter_sample){.device_id = 2}}),
 			 REFUSE_UNDEFINED);
 	placement_log_devices(collection->placements, &count);
 	assert_int_equal(count, 0);

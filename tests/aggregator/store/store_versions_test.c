@@ -1,4 +1,4 @@
-/* Profiles of the six schema versions before are read and merged, and no aggregator goes on with them. */
+/* Profiles of the schema versions before are read and merged, and no aggregator goes on with them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <sqlite3.h>
@@ -134,8 +134,13 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 	expect_merging();
 }
 
-/* What version 15 added to version 14. Older programs wrote no other tables into a closed profile of this size. */
+/* What version 16 added to version 15. */
+#define TO_VERSION_15                                                                              \
+	"DROP TABLE counter_states; DROP TABLE counter_samples; PRAGMA user_version = 15;"
+
+/* What version 15 had added. Older programs wrote no other tables into a closed profile of this size. */
 #define TO_VERSION_14                                                                              \
+	TO_VERSION_15                                                                              \
 	"ALTER TABLE device_telemetry DROP COLUMN dram_bytes_known_ns;"                            \
 	"ALTER TABLE device_telemetry DROP COLUMN dram_bytes;"                                     \
 	"DROP TABLE kernel_metrics;"                                                               \
@@ -226,6 +231,12 @@ static void expect_version(const char *to_version)
 	unlink(merged);
 }
 
+static void version_15_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_15);
+}
+
 static void version_14_is_read_and_merged(void **state)
 {
 	(void)state;
@@ -274,6 +285,7 @@ static void version_8_is_read_and_merged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(version_15_is_read_and_merged),
 		TEST(version_14_is_read_and_merged), TEST(version_13_is_read_and_merged),
 		TEST(version_12_is_read_and_merged), TEST(version_11_is_read_and_merged),
 		TEST(version_10_is_read_and_merged), TEST(version_9_is_read_and_merged),

@@ -1,9 +1,10 @@
 /* Work whose use of the GPU is known, for what GPM says of it.
- * Usage: use stream|half|mix SECONDS
+ * Usage: use stream|half|mix|loop SECONDS
  * stream: copies of 1 GiB within the GPU by a kernel. half: a block of 1,024 threads on each second multiprocessor, which waits.
  * mix: each second both, a quarter of the threads on all multiprocessors, tensor cores, and nothing, for parts of it that are never alike.
+ * loop: steps that are all alike, of two copies and one kernel of each other kind, so that these always run in the same proportion.
  * The last line is what it must be, from 0 to 1: "sm X occupancy Y" of half, "dram Z" of stream, by the bytes that it copied and the
- * peak of the memory; "bytes N" of mix, which its copies moved. */
+ * peak of the memory; "bytes N" of mix and loop, which their copies moved. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -89,6 +90,13 @@ static int attribute(cudaDeviceAttr which)
 	return value;
 }
 
+static void print_mixed(unsigned long long copies, int sms, int threads)
+{
+	const double half = (double)(sms / 2) / sms;
+
+	printf("bytes %.0f half %.4f of %.4f\n", copies * 2.0 * BYTES, half, half * THREADS / threads);
+}
+
 /* Runs each kind of work for a part of each second, by a generator that always gives the same parts. */
 static void mix(int sms, int threads, float4 *to, const float4 *from, double end)
 {
@@ -115,16 +123,36 @@ static void mix(int sms, int threads, float4 *to, const float4 *from, double end
 			}
 		}
 	}
-	printf("bytes %.0f half %.4f of %.4f\n", copies * 2.0 * BYTES, (double)(sms / 2) / sms, (double)(sms / 2) / sms * THREADS / threads);
+	print_mixed(copies, sms, threads);
+}
+
+static void loop(int sms, int threads, float4 *to, const float4 *from, double end)
+{
+	unsigned long long copies = 0;
+	float *result;
+
+	check(cudaMalloc(&result, sizeof(*result)), "memory");
+	for (; seconds() < end; copies += 2) {
+		copy<<<sms * 4, 512>>>(to, from, BYTES / sizeof(*to));
+		spin<<<sms / 2, THREADS>>>();
+		copy<<<sms * 4, 512>>>(to, from, BYTES / sizeof(*to));
+		wait_on_all<<<sms, threads / 4>>>();
+		multiply<<<sms * 4, 256>>>(result);
+		check(cudaDeviceSynchronize(), "wait");
+	}
+	print_mixed(copies, sms, threads);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 3 || (strcmp(argv[1], "stream") != 0 && strcmp(argv[1], "half") != 0 && strcmp(argv[1], "mix") != 0)) {
-		fprintf(stderr, "usage: use stream|half|mix SECONDS\n");
+	const char *mode = argc == 3 ? argv[1] : "";
+
+	if (strcmp(mode, "stream") != 0 && strcmp(mode, "half") != 0 && strcmp(mode, "mix") != 0 && strcmp(mode, "loop") != 0) {
+		fprintf(stderr, "usage: use stream|half|mix|loop SECONDS\n");
 		return 2;
 	}
-	const bool mixes = strcmp(argv[1], "mix") == 0, streams = mixes || strcmp(argv[1], "stream") == 0;
+	const bool mixes = strcmp(mode, "mix") == 0, loops = strcmp(mode, "loop") == 0;
+	const bool streams = mixes || loops || strcmp(mode, "stream") == 0;
 	const int sms = attribute(cudaDevAttrMultiProcessorCount), threads = attribute(cudaDevAttrMaxThreadsPerMultiProcessor);
 	float4 *to = nullptr, *from = nullptr;
 	double bytes = 0;
@@ -136,8 +164,8 @@ int main(int argc, char **argv)
 		check(cudaDeviceSynchronize(), "wait");
 	}
 	const double begin = seconds(), end = begin + atof(argv[2]);
-	if (mixes) {
-		mix(sms, threads, to, from, end);
+	if (mixes || loops) {
+		(mixes ? mix : loop)(sms, threads, to, from, end);
 		return 0;
 	}
 	while (seconds() < end) {

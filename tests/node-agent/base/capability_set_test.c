@@ -90,6 +90,12 @@ static void a_sites_agent_keeps_what_other_users_files_take(void **state)
 	keeps(CAPABILITY_ROLE_SITE, 0x1c000080004);
 }
 
+static void a_sampler_of_counters_keeps_what_drivers_ask_for(void **state)
+{
+	(void)state;
+	keeps(CAPABILITY_ROLE_COUNTERS, 0x4000200000); /* CAP_PERFMON, CAP_SYS_ADMIN */
+}
+
 static void threads_of_the_call_keep_no_more(void **state)
 {
 	struct capability_set none = {0};
@@ -136,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_users_agent_keeps_the_two_that_bpf_takes),
 		cmocka_unit_test(a_sites_agent_keeps_what_other_users_files_take),
+		cmocka_unit_test(a_sampler_of_counters_keeps_what_drivers_ask_for),
 		cmocka_unit_test(threads_of_the_call_keep_no_more),
 		cmocka_unit_test(what_was_given_up_does_not_come_back),
 		cmocka_unit_test(a_set_is_named),

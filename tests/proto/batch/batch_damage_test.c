@@ -364,8 +364,10 @@ static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)
 #define NOT_PLACED "\x14\x01\x01\x01\x00\x93\x00\x00\x00\x00\x93\x00\x00\x00"
 	static const char older[] = "\x98" NOT_PLACED;
 	static const char newer[] = "\x9a" NOT_PLACED "\x01\x93\x03\x02\x07";
-	static const char newest[] =
-		"\x9d" NOT_PLACED "\x01\x93\x03\x02\x07\x00\xdc\x00\x1d" ZEROS_29 "\x00";
+	/* With an element that nobody knows yet. */
+	static const char newest[] = "\xdc\x00\x11" NOT_PLACED
+				     "\x01\x93\x03\x02\x07\x00\xdc\x00\x1d" ZEROS_29
+				     "\x00\x9a" ZEROS_9 "\x00\x00\x9b" ZEROS_9 "\x00\x00\x00";
 	/* A row of an agent without GPM, with 7 as its last column, one with it, and one that counts memory. */
 	static const char short_row[] =
 		"\x9c" NOT_PLACED NO_LINKS "\x01\xdc\x00\x1d" ZEROS_28 "\x07";
@@ -419,6 +421,30 @@ static void links_and_telemetry_may_be_missing_but_no_part_of_them(void **state)
 	DECODE_FAILS(codec,
 		     "\x9c" NOT_PLACED NO_LINKS "\x01\x92\x00\xcf\x80\x00\x00\x00\x00\x00\x00\x00",
 		     -EBADMSG, "PLACEMENT: telemetry's begin_ns has a value out of range");
+}
+
+static void counters_that_cannot_be_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+#define NO_TELEMETRY NO_LINKS "\x00\xdc\x00\x32" ZEROS_29 ZEROS_18 "\x00\x00\x00"
+#define NO_STATES    NO_TELEMETRY "\x00\x9a" ZEROS_9 "\x00"
+	DECODE_FAILS(codec, "\x9e" NOT_PLACED NO_TELEMETRY "\x01\x91\x00", -EBADMSG,
+		     "PLACEMENT: counter state's begin_ns is missing");
+	DECODE_FAILS(codec, "\x9d" NOT_PLACED NO_TELEMETRY "\x01", -EBADMSG,
+		     "PLACEMENT: columns is missing");
+	DECODE_FAILS(codec, "\xdc\x00\x10" NOT_PLACED NO_STATES "\x01\x9b" ZEROS_9 "\x00\x00",
+		     -EBADMSG, "PLACEMENT: counters' end_ns is 0 in row 0");
+	DECODE_FAILS(codec,
+		     "\xdc\x00\x10" NOT_PLACED NO_STATES
+		     "\x01\x9b\x00\x00\x01\xcc\x80\x00\x00\x00\x00\x00\x00\x00",
+		     -EBADMSG, "PLACEMENT: counters' known has a value out of range");
+	DECODE_FAILS(codec,
+		     "\xdc\x00\x10" NOT_PLACED NO_STATES
+		     "\x01\x9b\x00\x00\x01\x00\xce\x00\x0f\x42\x41\x00\x00\x00\x00\x00\x00",
+		     -EBADMSG, "PLACEMENT: counters' sm has a value out of range");
+	DECODE_FAILS(codec, "\xdc\x00\x10" NOT_PLACED NO_STATES "\xce\x00\x01\x00\x01\x90",
+		     -EMSGSIZE, "PLACEMENT: nr_counters is above 65536");
 }
 
 static void pages_that_cannot_be_are_malformed(void **state)
@@ -556,6 +582,7 @@ int main(void)
 		cmocka_unit_test(capture_stacks_that_cannot_be_are_refused),
 		cmocka_unit_test(statistics_that_cannot_be_are_malformed),
 		cmocka_unit_test(links_and_telemetry_may_be_missing_but_no_part_of_them),
+		cmocka_unit_test(counters_that_cannot_be_are_malformed),
 		cmocka_unit_test(pages_that_cannot_be_are_malformed),
 		cmocka_unit_test(fetches_that_cannot_be_are_malformed),
 		cmocka_unit_test(fetches_over_a_limit_are_too_large),

@@ -255,7 +255,14 @@ bool message_equal(const struct message *left, const struct message *right)
 				  sizeof(*left->placement.links)) &&
 		       list_equal(left->placement.telemetry, right->placement.telemetry,
 				  left->placement.nr_telemetry, right->placement.nr_telemetry,
-				  sizeof(*left->placement.telemetry));
+				  sizeof(*left->placement.telemetry)) &&
+		       list_equal(left->placement.counter_states, right->placement.counter_states,
+				  left->placement.nr_counter_states,
+				  right->placement.nr_counter_states,
+				  sizeof(*left->placement.counter_states)) &&
+		       list_equal(left->placement.counters, right->placement.counters,
+				  left->placement.nr_counters, right->placement.nr_counters,
+				  sizeof(*left->placement.counters));
 	case MESSAGE_PAGES:
 		return pages_equal(&left->pages, &right->pages);
 	case MESSAGE_CONTROL:

@@ -236,6 +236,13 @@ static const struct device_telemetry telemetry[] = {
 	 {23, 24, 25, INT64_MAX},
 	 {26, 27, 28, INT64_MAX}},
 };
+static const struct counter_state counter_states[] = {
+	{UINT32_MAX, UINT32_MAX, INT64_MAX, 1, 1000000, INT64_MAX, 2, 3, 4, 5},
+};
+static const struct counter_sample counters[] = {
+	{0, COUNTER_KNOWN_MAX, 0, 1, {COUNTER_WHOLE, 1, 2, 3}, {INT64_MAX, 4, 5}},
+	{UINT32_MAX, 0, INT64_MAX - 1, INT64_MAX, {0}, {0}},
+};
 static const struct message_placed_thread placed_threads[] = {
 	{4711, 0, 1},
 	{4711, 1, UINT64_MAX},
@@ -403,6 +410,16 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		       .links = links}},
 	{.type = MESSAGE_PLACEMENT,
 	 .placement = {.seq = 19, .process_id = 1, .nr_telemetry = 1, .telemetry = telemetry}},
+	{.type = MESSAGE_PLACEMENT,
+	 .placement = {.seq = 20,
+		       .process_id = 1,
+		       .nr_counter_states = 1,
+		       .counter_states = counter_states}},
+	{.type = MESSAGE_PLACEMENT,
+	 .placement = {.seq = 21,
+		       .process_id = 1,
+		       .nr_counters = LENGTH(counters),
+		       .counters = counters}},
 	{.type = MESSAGE_PLACEMENT, .placement = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
 	{.type = MESSAGE_CONTROL,
 	 .control = {.kind = CONTROL_ASK,

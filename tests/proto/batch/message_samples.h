@@ -5,7 +5,7 @@
 
 #include "proto/batch/message.h"
 
-#define NR_MESSAGE_SAMPLES 58u
+#define NR_MESSAGE_SAMPLES 60u
 
 /* index below NR_MESSAGE_SAMPLES. */
 const struct message *message_samples_get(uint32_t index);

@@ -157,7 +157,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"\"devices\":[\n{\"host\":\"node01\",\"gpu\":0,\"name\":\"NVIDIA H100\","
 		"\"records\":2,\"busy_ns\":5000,\"idle_ns\":0,\"overlap_ns\":1000,"
 		"\"first_ns\":1000,\"last_ns\":6000,\"late\":0,\"late_ns\":0,\"inexact\":false,"
-		"\"telemetry\":null}],\n"
+		"\"telemetry\":null,\"counters\":null}],\n"
 		"\"streams\":[\n{\"host\":\"node01\",\"gpu\":0,\"rank\":3,\"pid\":100,\"context\":"
 		"1,"
 		"\"stream\":7,\"stream_name\":\"\",\"stream_default\":false,"

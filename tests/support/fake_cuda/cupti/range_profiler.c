@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/cupti/metrics_abi.h"
+#include "node-agent/counters/pm_abi.h"
+#include "pm_sampling.h"
 #include "sim/sim_config.h"
 #include "sim/sim_context.h"
 #include "sim/sim_graph.h"
@@ -70,6 +71,7 @@ static const char *const bases[] = {
 
 struct host {
 	uint32_t token;
+	bool is_pm; /* samples, not ranges */
 	size_t nr_metrics, passes;
 };
 
@@ -164,13 +166,13 @@ static bool is_metric(const char *name)
 
 CUptiResult cuptiProfilerHostInitialize(struct metrics_host *params)
 {
-	if (params->size != 48 || params->type != METRICS_ABI_TYPE_RANGE ||
-	    strcmp(params->chip, CHIP) != 0)
+	if (params->size != 48 || params->type > PM_ABI_TYPE || strcmp(params->chip, CHIP) != 0)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	struct host *host = calloc(1, sizeof(*host));
 	if (!host)
 		abort();
 	host->token = TOKEN;
+	host->is_pm = params->type == PM_ABI_TYPE;
 	params->object = host;
 	return CUPTI_SUCCESS;
 }
@@ -213,10 +215,11 @@ CUptiResult cuptiProfilerHostConfigAddMetrics(struct metrics_add *params)
 	struct host *host = params->object;
 
 	for (size_t i = 0; i < params->count; i++)
-		if (!is_metric(params->names[i]))
+		if (host->is_pm ? !pm_sampling_has(params->names[i]) : !is_metric(params->names[i]))
 			return CUPTI_ERROR_INVALID_PARAMETER;
 	for (size_t i = 0; i < params->count; i++) {
-		const size_t passes = strncmp(params->names[i], "sm__throughput.", 15) ? 1 : 3;
+		const bool has_many = strncmp(params->names[i], "sm__throughput.", 15) == 0;
+		const size_t passes = has_many ? 3 : 1;
 
 		host->passes = passes > host->passes ? passes : host->passes;
 	}
@@ -256,6 +259,8 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(struct metrics_evaluate *params
 	const struct counters *counters = (const void *)params->counters;
 	const struct range *range = &counters->ranges[params->range];
 
+	if (counters->token == PM_SAMPLING_TOKEN)
+		return (CUptiResult)pm_sampling_evaluate(params);
 	if (params->size != 72 || counters->token != TOKEN || !counters->decoded ||
 	    params->range >= counters->nr_ranges)
 		return CUPTI_ERROR_INVALID_PARAMETER;

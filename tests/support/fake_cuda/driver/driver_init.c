@@ -157,6 +157,31 @@ static CUresult get_pci_bus_id(char *pciBusId, int len, CUdevice dev)
 	return CUDA_SUCCESS;
 }
 
+static CUresult get_by_pci_bus_id(CUdevice *device, const char *pci_bus_id)
+{
+	unsigned int domain, bus, number;
+
+	if (!device || !pci_bus_id || sscanf(pci_bus_id, "%x:%x:%x", &domain, &bus, &number) != 3)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < (int)sim_device_count(); i++) {
+		const struct sim_device *known = sim_device_visible(i);
+
+		if (known->pci_domain != domain || known->pci_bus != bus || number != 0)
+			continue;
+		*device = i;
+		return CUDA_SUCCESS;
+	}
+	return CUDA_ERROR_INVALID_DEVICE;
+}
+
+/* No callback is made for it: only programs without CUPTI's subscribers call it. */
+CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
+{
+	const CUresult result = driver_check_ready();
+
+	return result ? result : get_by_pci_bus_id(dev, pciBusId);
+}
+
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 {
 	return DRIVER_CALL(cuDeviceGetPCIBusId, NULL, NULL, get_pci_bus_id(pciBusId, len, dev));

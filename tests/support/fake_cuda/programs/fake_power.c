@@ -4,7 +4,8 @@
  *
  * A phase ends when a fake NVML was read so many times more (FAKE_NVML_LOG), so that a busy machine has longer ones. In
  * each, which is the name of a kernel, the program launches that kernel, of 10 ms, again and again, and waits for it
- * each time. The phase "idle" does nothing on the GPU. */
+ * each time. The phase "idle" does nothing on the GPU. "hot+cold" launches these kernels in turn, as a loop does whose
+ * steps are all alike. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,25 +60,42 @@ static struct fake_cuda_kernel *kernel_of(const char *name)
 	return &kernels[i];
 }
 
-static void play(const char *name, uint64_t count)
+static void launch(const char *name)
+{
+	require(cudaLaunchKernel(kernel_of(name), (dim3){4, 1, 1}, (dim3){32, 1, 1}, NULL, 0, 0),
+		"launch");
+	require(cudaDeviceSynchronize(), "device wait");
+}
+
+/* Plays a phase of these kernels. */
+static void play(char *const *names, uint32_t nr_names, uint64_t count)
 {
 	const uint64_t until = readings() + count;
 	const time_t begin = time(NULL);
 
-	while (readings() < until) {
+	for (uint32_t i = 0; readings() < until || i % nr_names; i++) {
+		const char *name = names[i % nr_names];
+
 		if (time(NULL) - begin > PHASE_S) {
 			fprintf(stderr, "fake_power: %s: NVML is not read\n", name);
 			exit(2);
 		}
-		if (strcmp(name, "idle") == 0) {
+		if (strcmp(name, "idle") == 0)
 			nanosleep(&(struct timespec){.tv_nsec = KERNEL_NS}, NULL);
-			continue;
-		}
-		require(cudaLaunchKernel(kernel_of(name), (dim3){4, 1, 1}, (dim3){32, 1, 1}, NULL,
-					 0, 0),
-			"launch");
-		require(cudaDeviceSynchronize(), "device wait");
+		else
+			launch(name);
 	}
+}
+
+static void play_phase(char *phase, uint64_t count)
+{
+	char *names[KERNELS];
+	uint32_t nr_names = 0;
+
+	for (char *at = strtok(phase, "+"); at && nr_names < KERNELS; at = strtok(NULL, "+"))
+		names[nr_names++] = at;
+	if (nr_names)
+		play(names, nr_names, count);
 }
 
 int main(int argc, char **argv)
@@ -90,7 +108,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 		*colon = '\0';
-		play(argv[i], strtoull(colon + 1, NULL, 10));
+		play_phase(argv[i], strtoull(colon + 1, NULL, 10));
 	}
 	return 0;
 }

@@ -1,0 +1,105 @@
+#include "meter_samples.h"
+
+#include "aggregator/core/kept_window.h"
+#include "aggregator/store/store_placement.h"
+#include "base/array.h"
+
+/* Work that is longer than this may be missing in all of a window. */
+#define BEGIN_NS (KEPT_WINDOW_GPU_NS / 10)
+
+struct maker {
+	struct meter_stretches *stretches;
+	uint32_t level; /* of windows whose samples are taken */
+};
+
+static uint64_t window_of(const struct meter_stretch *stretch)
+{
+	return stretch->begin_ns / KEPT_WINDOW_GPU_NS;
+}
+
+/* Half of the windows are enough. At the last level one window of half a million is left. */
+static void thin_out(struct maker *maker)
+{
+	struct meter_stretches *stretches = maker->stretches;
+	uint32_t count = 0;
+
+	maker->level++;
+	for (uint32_t i = 0; i < stretches->count; i++)
+		if (kept_window_level(window_of(&stretches->list[i])) >= maker->level)
+			stretches->list[count++] = stretches->list[i];
+	stretches->count = count;
+}
+
+static void take_use(struct meter_stretch *stretch, enum meter meter,
+		     const struct counter_sample *sample, enum counter_use use)
+{
+	if (!(sample->known & COUNTER_KNOWS_USE(use)))
+		return;
+	stretch->known |= 1u << meter;
+	stretch->amounts[meter] =
+		(uint64_t)((unsigned __int128)stretch->ns * sample->use[use] / COUNTER_WHOLE);
+}
+
+static void take_traffic(struct meter_stretch *stretch, enum meter meter,
+			 const struct counter_sample *sample, enum counter_traffic traffic)
+{
+	if (!(sample->known & COUNTER_KNOWS_TRAFFIC(traffic)))
+		return;
+	stretch->known |= 1u << meter;
+	stretch->amounts[meter] = sample->bytes[traffic];
+}
+
+/* Samples of two agents, which may overlap, are not both right. */
+static bool overlaps(const struct meter_stretches *stretches, const struct counter_sample *sample)
+{
+	return stretches->count && stretches->list[stretches->count - 1].end_ns > sample->begin_ns;
+}
+
+static int take_sample(void *context, const struct counter_sample *sample)
+{
+	struct maker *maker = context;
+	struct meter_stretches *stretches = maker->stretches;
+	struct meter_stretch stretch = {.begin_ns = sample->begin_ns,
+					.end_ns = sample->end_ns,
+					.ns = sample->end_ns - sample->begin_ns};
+
+	if (stretch.ns > KEPT_WINDOW_GPU_NS || overlaps(stretches, sample))
+		return 0;
+	while (stretches->count == METER_SAMPLES_MAX && maker->level + 1 < KEPT_WINDOW_LEVELS)
+		thin_out(maker);
+	if (kept_window_level(window_of(&stretch)) < maker->level ||
+	    stretches->count == METER_SAMPLES_MAX)
+		return 0;
+	take_use(&stretch, METER_SM, sample, COUNTER_SM);
+	take_use(&stretch, METER_OCCUPANCY, sample, COUNTER_OCCUPANCY);
+	take_use(&stretch, METER_TENSOR, sample, COUNTER_TENSOR);
+	take_traffic(&stretch, METER_DRAM, sample, COUNTER_DRAM_BYTES);
+	take_traffic(&stretch, METER_NVLINK, sample, COUNTER_NVLINK_BYTES);
+	take_traffic(&stretch, METER_PCIE, sample, COUNTER_PCIE_BYTES);
+	const int error = array_reserve(&stretches->list, &stretches->room, stretches->count + 1ull,
+					sizeof(*stretches->list));
+	if (!error)
+		stretches->list[stretches->count++] = stretch;
+	return error;
+}
+
+int meter_samples_init(struct meter_stretches *stretches, struct database *database,
+		       uint32_t device)
+{
+	struct maker maker = {.stretches = stretches};
+
+	*stretches = (struct meter_stretches){0};
+	return store_placement_counters(database, device, take_sample, &maker);
+}
+
+void meter_samples_mark(struct meter_stretches *stretches, uint32_t level)
+{
+	for (uint32_t i = 0; i < stretches->count; i++) {
+		struct meter_stretch *stretch = &stretches->list[i];
+		const uint64_t window = window_of(stretch);
+		const bool is_begin = stretch->begin_ns - window * KEPT_WINDOW_GPU_NS < BEGIN_NS;
+
+		stretch->is_thin |=
+			level && is_begin && window && kept_window_level(window - 1) < level;
+	}
+}

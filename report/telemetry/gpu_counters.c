@@ -1,0 +1,60 @@
+#include "gpu_counters.h"
+
+#include "proto/ledger.h"
+
+static const struct {
+	const char *name, *words;
+} refusals[COUNTER_REFUSALS] = {
+	[COUNTER_SAMPLED] = {"none", "sampled"},
+	[COUNTER_NO_LIBRARY] = {"no_library", "no libcupti was found"},
+	[COUNTER_NO_DRIVER] = {"no_driver", "CUDA does not start"},
+	[COUNTER_NO_DEVICE] = {"no_device", "CUDA does not see the GPU"},
+	[COUNTER_NO_RIGHT] = {"no_right", "not permitted (RmProfilingAdminOnly)"},
+	[COUNTER_TAKEN] = {"taken", "another profiler or DCGM has them"},
+	[COUNTER_VIRTUAL] = {"virtual", "a virtual or divided GPU has none"},
+	[COUNTER_NOT_SUPPORTED] = {"not_supported", "the GPU or its driver cannot"},
+	[COUNTER_FAILED] = {"failed", "CUPTI failed"},
+	[COUNTER_DIED] = {"died", "the process that sampled them has died"},
+	[COUNTER_HANGS] = {"hangs", "the process that sampled them hung"},
+};
+
+static uint64_t more(uint64_t sum, uint64_t number)
+{
+	return ledger_add_saturating(sum, number);
+}
+
+void gpu_counters_of(const struct placement_log *log, uint32_t device, struct counter_state *sums)
+{
+	uint32_t count;
+	const struct counter_state *states = placement_log_counter_states(log, &count);
+
+	*sums = (struct counter_state){0};
+	for (uint32_t i = 0; i < count; i++) {
+		const struct counter_state *state = &states[i];
+
+		if (state->device_id != device)
+			continue;
+		if (sums->begin_ns == 0 || state->last_ns >= sums->last_ns) {
+			sums->refusal = state->refusal;
+			sums->interval_ns = state->interval_ns;
+			sums->last_ns = state->last_ns;
+		}
+		if (sums->begin_ns == 0)
+			sums->begin_ns = state->begin_ns;
+		sums->samples = more(sums->samples, state->samples);
+		sums->kept = more(sums->kept, state->kept);
+		sums->unsent = more(sums->unsent, state->unsent);
+		sums->dropped = more(sums->dropped, state->dropped);
+		sums->overflows = more(sums->overflows, state->overflows);
+	}
+}
+
+const char *gpu_counters_refusal_words(uint32_t refusal)
+{
+	return refusal < COUNTER_REFUSALS ? refusals[refusal].words : "the reason is unknown";
+}
+
+const char *gpu_counters_refusal_name(uint32_t refusal)
+{
+	return refusal < COUNTER_REFUSALS ? refusals[refusal].name : "unknown";
+}

@@ -1,0 +1,17 @@
+/* What became of the sampling of one GPU's counters (device_counters.h), over all lives of agents. Pure; any thread. */
+#ifndef GPU_COUNTERS_H
+#define GPU_COUNTERS_H
+
+#include "aggregator/profile/placement_log.h"
+#include "proto/device_counters.h"
+
+/* Sums up the states of the store's device; refusal and interval are those of the newest one. Without states all is
+ * zero. */
+void gpu_counters_of(const struct placement_log *log, uint32_t device, struct counter_state *sums);
+
+/* Return words for people ("not permitted") and for programs ("no_right"). Static storage. A refusal of a newer agent
+ * is "unknown". */
+const char *gpu_counters_refusal_words(uint32_t refusal);
+const char *gpu_counters_refusal_name(uint32_t refusal);
+
+#endif

@@ -1,0 +1,253 @@
+/* The agent's side of the process that samples counters. This program is that process, too: COUNTER_TEST_DOES says what
+ * it does. */
+#include "node-agent/counters/counter_reader.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "node-agent/counters/counter_word.h"
+
+#define DOES    "COUNTER_TEST_DOES"
+#define WAIT_MS 20000u
+#define LONG_NS 60000000000ull
+#define MS      1000000ull
+
+static const char *program;
+static struct counter_reader *reader;
+
+/* ---- the process */
+
+static void say(enum counter_word_kind kind, uint32_t device, uint64_t number)
+{
+	struct counter_word word = {.kind = kind, .device = device};
+
+	word.number = number;
+	if (write(STDOUT_FILENO, &word, sizeof(word)) != sizeof(word))
+		_exit(1);
+}
+
+/* In two parts, as a pipe may give it. */
+static void sample(uint32_t device, uint64_t begin_ns)
+{
+	const struct counter_word word = {
+		.kind = COUNTER_WORD_SAMPLE,
+		.device = device,
+		.sample = {.known = 1, .begin_ns = begin_ns, .end_ns = begin_ns + MS, .use = {7}}};
+
+	if (write(STDOUT_FILENO, &word, 30) != 30 ||
+	    write(STDOUT_FILENO, (const char *)&word + 30, sizeof(word) - 30) !=
+		    (ssize_t)sizeof(word) - 30)
+		_exit(1);
+}
+
+static void answer(const char *does, const struct counter_order *order)
+{
+	if (!order->is_used)
+		return;
+	if (strcmp(does, "refuse") == 0) {
+		say(COUNTER_WORD_REFUSAL, order->device, COUNTER_NO_RIGHT);
+		return;
+	}
+	say(COUNTER_WORD_REFUSAL, order->device, COUNTER_SAMPLED);
+	for (uint64_t i = 0; i < 5; i++)
+		sample(order->device, (order->pci_bus + 1 + i) * MS);
+	sample(COUNTER_WORD_DEVICES, MS); /* nobody asked for it */
+	say(COUNTER_WORD_DROPPED, order->device, 3);
+	say(COUNTER_WORD_OVERFLOW, order->device, 1);
+	say(COUNTER_WORD_ROUND, 0, 4711);
+}
+
+static int play(const char *interval)
+{
+	const char *does = getenv(DOES);
+	struct counter_order order;
+
+	if (strcmp(interval, "1000000") != 0 || !does)
+		return 1;
+	while (read(STDIN_FILENO, &order, sizeof(order)) == sizeof(order)) {
+		answer(does, &order);
+		if (strcmp(does, "die") == 0)
+			return 1;
+		if (strcmp(does, "hang") == 0) {
+			signal(SIGTERM, SIG_IGN);
+			for (;;)
+				pause();
+		}
+	}
+	return 0;
+}
+
+/* ---- the tests */
+
+static void begin(const char *does, uint64_t hang_ns)
+{
+	setenv(DOES, does, 1);
+	reader = counter_reader_create(&(struct counter_reader_options){
+		.program = program, .interval_ns = MS, .hang_ns = hang_ns});
+	assert_non_null(reader);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	counter_reader_destroy(reader, WAIT_MS);
+	reader = NULL;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
+	return 0;
+}
+
+/* Waits until a GPU has these numbers. */
+static void await(int device, uint32_t refusal, uint64_t overflows, struct counter_state *state)
+{
+	const time_t since = time(NULL);
+
+	do {
+		assert_true(time(NULL) - since < 60);
+		counter_reader_find(reader, device, state);
+		nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+	} while (state->refusal != refusal || state->overflows != overflows);
+}
+
+static void what_the_process_says_is_kept_by_gpu(void **state)
+{
+	struct counter_sample samples[8];
+	struct counter_state told;
+	struct process_cost cost;
+
+	(void)state;
+	begin("talk", LONG_NS);
+	const int first = counter_reader_use(reader, 0, 10, 0);
+	const int second = counter_reader_use(reader, 0, 20, 0);
+	assert_int_equal(counter_reader_use(reader, 0, 10, 0), first);
+	assert_int_not_equal(first, second);
+	await(first, COUNTER_SAMPLED, 1, &told);
+	assert_int_equal(told.samples, 5);
+	assert_int_equal(told.kept, 5);
+	assert_int_equal(told.dropped, 3);
+	assert_int_equal(told.interval_ns, MS);
+	await(second, COUNTER_SAMPLED, 1, &told);
+	assert_int_equal(counter_reader_take(reader, second, samples, 3), 3);
+	assert_int_equal(samples[0].begin_ns, 21 * MS);
+	assert_int_equal(samples[0].use[COUNTER_SM], 7);
+	assert_int_equal(counter_reader_take(reader, second, samples, 8), 2);
+	assert_int_equal(samples[1].begin_ns, 25 * MS);
+	assert_int_equal(counter_reader_take(reader, first, samples, 8), 5);
+	assert_int_equal(samples[0].begin_ns, 11 * MS);
+	do
+		counter_reader_cost(reader, &cost);
+	while (cost.cpu_ns != 4711);
+	counter_reader_leave(reader, first);
+	counter_reader_leave(reader, first);
+	counter_reader_leave(reader, second);
+	/* A GPU that is used again is sampled again. */
+	assert_int_equal(counter_reader_use(reader, 0, 20, 0), second);
+	await(second, COUNTER_SAMPLED, 2, &told);
+	assert_int_equal(told.samples, 10);
+}
+
+static void a_process_that_is_never_used_ends_with_its_reader(void **state)
+{
+	struct process_cost cost;
+
+	(void)state;
+	begin("talk", LONG_NS);
+	counter_reader_cost(reader, &cost);
+	assert_int_equal(cost.cpu_ns, 0);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+	counter_reader_destroy(reader, WAIT_MS);
+	reader = NULL;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void a_refusal_is_told(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	begin("refuse", LONG_NS);
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_NO_RIGHT, 0, &told);
+	assert_int_equal(told.samples, 0);
+	assert_true(told.last_ns >= told.begin_ns);
+}
+
+static void a_process_that_dies_is_told(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	begin("die", LONG_NS);
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_DIED, 1, &told);
+	assert_int_equal(told.samples, 5);
+	/* A GPU that comes later is not sampled, either. */
+	await(counter_reader_use(reader, 0, 2, 0), COUNTER_DIED, 0, &told);
+}
+
+static void a_process_that_hangs_is_ended(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	begin("hang", 300 * MS);
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_HANGS, 1, &told);
+}
+
+static void a_process_that_hangs_does_not_keep_its_agent(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	begin("hang", LONG_NS);
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_SAMPLED, 1, &told);
+	counter_reader_destroy(reader, 200);
+	reader = NULL;
+}
+
+static void a_program_that_is_missing_is_told(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	reader = counter_reader_create(&(struct counter_reader_options){
+		.program = "/nowhere", .interval_ns = MS, .hang_ns = LONG_NS});
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_FAILED, 0, &told);
+}
+
+static void only_so_many_gpus_have_room(void **state)
+{
+	(void)state;
+	begin("refuse", LONG_NS);
+	for (uint32_t i = 0; i < COUNTER_WORD_DEVICES; i++)
+		assert_int_equal(counter_reader_use(reader, 0, i, 0), i);
+	assert_int_equal(counter_reader_use(reader, 0, COUNTER_WORD_DEVICES, 0), -1);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_the_process_says_is_kept_by_gpu),
+		TEST(a_process_that_is_never_used_ends_with_its_reader),
+		TEST(a_refusal_is_told),
+		TEST(a_process_that_dies_is_told),
+		TEST(a_process_that_hangs_is_ended),
+		TEST(a_process_that_hangs_does_not_keep_its_agent),
+		TEST(a_program_that_is_missing_is_told),
+		TEST(only_so_many_gpus_have_room),
+	};
+
+	if (argc == 3 && strcmp(argv[1], COUNTER_WORD_ARGUMENT) == 0)
+		return play(argv[2]);
+	program = argv[0];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
