@@ -15,10 +15,12 @@ void guest_counts_fini(struct guest_counts *counts)
 	memset(counts, 0, sizeof(*counts));
 }
 
-/* Launches are told from other records by two counters that do not change together, so this count may shrink. */
+/* Launches are told from other records by two counters that do not change together, so this count may shrink. The lane
+ * in which the guest took most may be another one at the next reading. */
 static bool may_shrink(const struct ledger_entry *entry)
 {
-	return entry->reason == LEDGER_LAUNCHES;
+	return entry->reason == LEDGER_LAUNCHES || entry->reason == LEDGER_METER_BUSIEST ||
+	       entry->reason == LEDGER_METER_BUSIEST_THREAD;
 }
 
 static bool same_counter(const struct ledger_entry *a, const struct ledger_entry *b)

@@ -115,6 +115,28 @@ static void launches_may_be_none_again(void **state)
 	assert_int_equal(fixture->counts.entries[0].count, 7);
 }
 
+/* They are told of one lane, and that may be another one now. */
+static void the_lane_that_paid_most_may_change(void **state)
+{
+	static const uint64_t calls[] = {6400, 64}, ns[] = {1000, 2000};
+	struct fixture *fixture = *state;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		int lane = record_ring_claim_lane(fixture->guest);
+
+		assert_true(lane >= 0);
+		_Atomic uint64_t *words = record_ring_meter(fixture->guest, (uint32_t)lane);
+		words[RECORD_METER_CALLS] = calls[i];
+		words[RECORD_METER_ENTRY_NS] = ns[i];
+		words[RECORD_METER_THREAD_NS] = 10 * ns[1 - i];
+		assert_int_equal(guest_counts_read(&fixture->counts, fixture->agent), 0);
+		assert_false(fixture->counts.given_up);
+		for (uint32_t e = 0; e < fixture->counts.nr; e++)
+			if (fixture->counts.entries[e].reason == LEDGER_METER_BUSIEST)
+				assert_int_equal(fixture->counts.entries[e].count, calls[i]);
+	}
+}
+
 static void a_counter_that_no_process_reaches_is_not_taken(void **state)
 {
 	struct fixture *fixture = *state;
@@ -135,6 +157,7 @@ int main(void)
 		TEST(counters_that_run_backwards_are_believed_no_more),
 		TEST(a_counter_that_is_zero_again_ran_backwards),
 		TEST(launches_may_be_none_again),
+		TEST(the_lane_that_paid_most_may_change),
 		TEST(a_counter_that_no_process_reaches_is_not_taken),
 	};
 
