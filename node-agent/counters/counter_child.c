@@ -13,6 +13,7 @@
 #include "pm_session.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/process_cost.h"
 #include "node-agent/base/capability_set.h"
 
@@ -78,6 +79,15 @@ static struct counter_word *add_word(struct child *child, enum counter_word_kind
 	return word;
 }
 
+/* Says which call of CUPTI failed last, which a refusal does not tell. */
+static void say_failure(const struct child *child)
+{
+	const char *failure = pm_library_failure(&child->library);
+
+	log_warning("counters of GPUs cannot be sampled: %s",
+		    *failure ? failure : "each try ends with a full buffer and no sample");
+}
+
 static void tell(struct child *child, enum counter_word_kind kind, uint32_t device, uint64_t number)
 {
 	add_word(child, kind, device)->number = number;
@@ -109,6 +119,13 @@ static uint32_t open_device(struct child *child, const struct counter_order *ord
 					 &child->devices[order->device].session);
 }
 
+static void answer(struct child *child, uint32_t device, uint32_t refusal)
+{
+	if (refusal == COUNTER_FAILED)
+		say_failure(child);
+	tell(child, COUNTER_WORD_REFUSAL, device, refusal);
+}
+
 static void obey(struct child *child, const struct counter_order *order)
 {
 	if (order->device >= COUNTER_WORD_DEVICES)
@@ -117,7 +134,7 @@ static void obey(struct child *child, const struct counter_order *order)
 	pm_session_close(device->session);
 	*device = (struct device){0};
 	if (order->is_used)
-		tell(child, COUNTER_WORD_REFUSAL, order->device, open_device(child, order));
+		answer(child, order->device, open_device(child, order));
 }
 
 /* Returns whether there may be further orders. An order is written and read at once. */
@@ -143,7 +160,7 @@ static void refuse(struct child *child, uint32_t refusal)
 
 	pm_session_close(device->session);
 	device->session = NULL;
-	tell(child, COUNTER_WORD_REFUSAL, child->device, refusal);
+	answer(child, child->device, refusal);
 }
 
 static void restart(struct child *child)

@@ -196,9 +196,6 @@ static int start_program(const struct counter_reader *reader, int input, int out
 	if (!r)
 		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
 	if (!r)
-		r = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY,
-						     0);
-	if (!r)
 		r = posix_spawn(pid, reader->program, &actions, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);

@@ -55,6 +55,28 @@ static const char *const names[PM_FUNCTIONS] = {
 	[PM_SAMPLE] = "cuptiPmSamplingCounterDataGetSampleInfo",
 };
 
+int pm_library_call(struct pm_library *library, enum pm_function function, void *params)
+{
+	const int result = library->call[function](params);
+
+	if (result) {
+		library->failed = function;
+		library->failure = result;
+	}
+	return result;
+}
+
+const char *pm_library_failure(const struct pm_library *library)
+{
+	static char text[96];
+
+	*text = '\0';
+	if (library->failure)
+		snprintf(text, sizeof(text), "%s() returned %d", names[library->failed],
+			 library->failure);
+	return text;
+}
+
 uint32_t pm_library_refusal(int result)
 {
 	switch (result) {
@@ -101,7 +123,7 @@ static uint32_t try_cupti(struct pm_library *library, const char *path)
 	uint32_t refusal = COUNTER_NO_LIBRARY;
 
 	if (handle && resolve(handle, library))
-		refusal = pm_library_refusal(library->call[PM_INITIALIZE](&params));
+		refusal = pm_library_refusal(pm_library_call(library, PM_INITIALIZE, &params));
 	if (handle && refusal)
 		dlclose(handle);
 	return refusal;

@@ -33,11 +33,20 @@ enum pm_function {
 struct pm_library {
 	int (*call[PM_FUNCTIONS])(void *params);           /* each returns a CUptiResult */
 	int (*find)(int *device, const char *pci_address); /* cuDeviceGetByPCIBusId() */
+	enum pm_function failed;                           /* the last call that did, */
+	int failure;                                       /* and its CUptiResult; 0: none */
 };
 
 /* Loads libcuda.so.1 and a libcupti of this environment (cupti_search.h), and starts both. They stay loaded. Returns
  * enum counter_refusal. */
 uint32_t pm_library_open(struct pm_library *library);
+
+/* Calls a function. Returns its CUptiResult, and notes one that is not 0. */
+int pm_library_call(struct pm_library *library, enum pm_function function, void *params);
+
+/* Returns what failed last, as text for people: "cuptiPmSamplingStart() returned 999"; "" if nothing did. Borrowed
+ * until the next call. */
+const char *pm_library_failure(const struct pm_library *library);
 
 /* Finds the number that CUDA has for the GPU at a PCI address (function 0). Returns enum counter_refusal. */
 uint32_t pm_library_find(const struct pm_library *library, uint32_t pci_domain, uint32_t pci_bus,

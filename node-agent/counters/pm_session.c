@@ -44,7 +44,7 @@ static const struct {
 #define SIZE METRICS_ABI_SIZE
 
 struct pm_session {
-	const struct pm_library *library; /* borrowed */
+	struct pm_library *library; /* borrowed */
 	size_t device;
 	uint64_t interval_ns;
 	const char *chip;      /* CUPTI's */
@@ -64,7 +64,7 @@ struct pm_session {
 
 static int call(const struct pm_session *session, enum pm_function function, void *params)
 {
-	return session->library->call[function](params);
+	return pm_library_call(session->library, function, params);
 }
 
 /* ---- the host's part: which counters */
@@ -265,7 +265,7 @@ static uint32_t begin(struct pm_session *session)
 	return pm_library_refusal(result);
 }
 
-uint32_t pm_session_open(const struct pm_library *library, size_t device, uint64_t interval_ns,
+uint32_t pm_session_open(struct pm_library *library, size_t device, uint64_t interval_ns,
 			 struct pm_session **session)
 {
 	struct pm_session *made = calloc(1, sizeof(*made));

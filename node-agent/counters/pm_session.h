@@ -23,7 +23,7 @@ typedef void pm_session_take(void *context, const struct counter_sample *sample)
 
 /* Starts to sample a device (CUDA's number). The counters are those that its chip can sample together in one pass.
  * The caller owns *session. Returns enum counter_refusal; then *session is NULL. */
-uint32_t pm_session_open(const struct pm_library *library, size_t device, uint64_t interval_ns,
+uint32_t pm_session_open(struct pm_library *library, size_t device, uint64_t interval_ns,
 			 struct pm_session **session);
 void pm_session_close(struct pm_session *session); /* accepts NULL */
 
