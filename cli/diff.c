@@ -289,11 +289,11 @@ static int find_scale(struct diff *diff)
 		.before = {diff->labels[0],
 			   report_summary_line(diff->views[0].tree, diff->summaries[0],
 					       REPORT_SUMMARY_SIZE),
-			   run_counts_ranks(&counts[0], scale.unit)},
+			   run_counts_ranks(&counts[0], scale.unit), diff->views[0].tree},
 		.after = {diff->labels[1],
 			  report_summary_line(diff->views[1].tree, diff->summaries[1],
 					      REPORT_SUMMARY_SIZE),
-			  run_counts_ranks(&counts[1], scale.unit)},
+			  run_counts_ranks(&counts[1], scale.unit), diff->views[1].tree},
 		.scale = scale,
 	};
 	return 0;

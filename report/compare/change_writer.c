@@ -8,7 +8,9 @@
 #include "run_step.h"
 
 #include "report/model/report_summary.h"
+#include "report/model/report_tree.h"
 #include "report/writers/json_text.h"
+#include "report/writers/json_writer.h"
 #include "report/writers/text_file.h"
 
 #define TOP_USUAL 20u
@@ -168,6 +170,8 @@ static void write_side(FILE *out, const struct change_report *report, const char
 	fputc('\n', out);
 	if (side->summary)
 		fprintf(out, "        %s\n", side->summary);
+	if (side->tree)
+		report_summary_cost(out, side->tree, "        ");
 }
 
 static void write_scale(FILE *out, const struct run_scale *scale)
@@ -316,6 +320,10 @@ static void write_json_side(FILE *out, const char *name, const struct change_sid
 		json_text_member(out, "summary", side->summary);
 	else
 		fputs("\"summary\":null,", out);
+	if (side->tree)
+		json_writer_cost(out, &side->tree->cost);
+	else
+		fputs("\"cost\":null,", out);
 	json_text_number(out, "units", 17, report->scale.unit <= RUN_COLLECTIVES ? units : NAN);
 	fprintf(out, "\"ranks\":%" PRIu32 "},\n", side->nr_ranks);
 }

@@ -12,11 +12,14 @@
 
 #include "report/writers/text_table.h"
 
+struct report_tree;
+
 /* One side. Texts are clean. */
 struct change_side {
 	const char *label;   /* "prof.old", "rank 3" */
 	const char *summary; /* the closing line of its report; NULL: it has none of its own */
 	uint32_t nr_ranks;   /* of the steps or collectives; 0: not known */
+	const struct report_tree *tree; /* whose cost is told; NULL: it has none of its own */
 };
 
 struct change_report {

@@ -45,8 +45,7 @@ static void write_loss(struct row_text *out, const void *row)
 	row_text_flag(out, "lost", loss->lost);
 }
 
-/* The text report has the same figures (report_summary_cost()). */
-static void write_cost(FILE *out, const struct profile_cost *cost)
+void json_writer_cost(FILE *out, const struct profile_cost *cost)
 {
 	static const char *const parts[] = {
 		[PROFILE_COST_ENTRY] = "entry_ns",   [PROFILE_COST_NATIVE] = "native_ns",
@@ -108,7 +107,7 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 	fputc('\n', out);
 	write_rows(out, "ledger", write_loss, tree, tree->losses, tree->nr_losses,
 		   sizeof(*tree->losses));
-	write_cost(out, &tree->cost);
+	json_writer_cost(out, &tree->cost);
 }
 
 /* Writes the planes that have records, and those that the user asked for. */

@@ -25,6 +25,9 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 void json_writer_devices(FILE *out, const struct report_busy *busy);
 void json_writer_memory(FILE *out, const struct report_tree *tree);
 
+/* Writes the member "cost" in the same way. The text report has the same figures (report_summary_cost()). */
+void json_writer_cost(FILE *out, const struct profile_cost *cost);
+
 /* Writes the member "marked_steps", if the program marks steps, in the same way. */
 void json_writer_steps(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		       const struct report_statistics *statistics);

@@ -24,6 +24,10 @@ static const struct check_step slower = {
 	.state = CHECK_NOT_JUDGED,
 };
 
+static struct report_tree tree = {
+	.launches = 64,
+	.cost = {.threads = {1, 1000000000}, .calls = {64, 20000000}, .metered = 1}};
+
 static void assert_has(const struct check_step *step, bool as_json, const char *part)
 {
 	struct change_row row = {.name = "gemm", .before = {1, 10, 0}, .after = {1, 12, 0}};
@@ -31,7 +35,7 @@ static void assert_has(const struct check_step *step, bool as_json, const char *
 		.rows = &row, .nr_rows = 1, .before = row.before, .after = row.after};
 	const struct change_report report = {.table = &table,
 					     .before = {.label = "old"},
-					     .after = {.label = "new"},
+					     .after = {.label = "new", .tree = &tree},
 					     .scale = {RUN_STEPS, 1, 1, 1},
 					     .step = *step,
 					     .by = "kernel"};
@@ -67,7 +71,18 @@ static void a_step_that_is_not_known_is_null(void **state)
 
 	(void)state;
 	assert_has(&none, true, "\"factor\":1,\"step\":null,");
-	assert_has(&none, false, "after   new\n\n");
+	assert_has(&none, false, "before  old\nafter   new\n");
+}
+
+static void each_profile_says_what_profiling_cost(void **state)
+{
+	const struct check_step none = {0};
+
+	(void)state;
+	assert_has(&none, false,
+		   "after   new\n        profiling cost: 2.00 % of the launching threads' time");
+	assert_has(&none, true, "\"cost\":null,\"units\"");
+	assert_has(&none, true, "\"cost\":{\"guest_ns\":20000000,\"threads\":1,");
 }
 
 static void rows_that_do_not_differ_are_left_out(void **state)
@@ -178,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_time_of_a_step_is_in_the_table_and_in_json),
 		cmocka_unit_test(a_step_that_is_not_known_is_null),
+		cmocka_unit_test(each_profile_says_what_profiling_cost),
 		cmocka_unit_test(rows_that_do_not_differ_are_left_out),
 		cmocka_unit_test(no_difference_of_frames_does_not_hide_that_of_kernels),
 		cmocka_unit_test(a_sample_is_no_launch),
