@@ -9,7 +9,7 @@
 #include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/timeline_source.h"
 
-/* nr_launchless: pieces of GPU work whose launch is not there. nr_silent: timeline_losses_silent(). Returns whether
+/* nr_launchless: pieces of GPU work whose launch is not there. nr_silent: timeline_source_silent(). Returns whether
  * something was lost or damaged. */
 bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
 			 uint32_t nr_silent);

@@ -279,6 +279,13 @@ void stream_timeline_span(struct stream_timeline *timeline, uint64_t from_ns, ui
 		sums->last_ns = to_ns;
 }
 
+void stream_timeline_uncaptured(struct stream_timeline *timeline, uint64_t ns)
+{
+	timeline->sums.uncaptured_ns = 0;
+	assert(ns <= stream_timeline_idle_ns(timeline));
+	timeline->sums.uncaptured_ns = ns;
+}
+
 void stream_timeline_prefetch(const struct stream_timeline *timeline)
 {
 	for (size_t at = 0; at < sizeof(*timeline); at += CACHE_LINE)
@@ -319,6 +326,14 @@ uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline)
 {
 	merge_open(timeline);
 	return timeline->sums.closed_ns + timeline->open_ns;
+}
+
+uint64_t stream_timeline_idle_ns(struct stream_timeline *timeline)
+{
+	const struct timeline_sums *sums = &timeline->sums;
+
+	return sums->last_ns - sums->first_ns - stream_timeline_busy_ns(timeline) -
+	       sums->uncaptured_ns;
 }
 
 const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,
@@ -398,6 +413,10 @@ int stream_timeline_restore(struct stream_timeline *timeline, const struct timel
 	    sums->closed_ns + timeline->open_ns != busy_ns)
 		return -EINVAL;
 	if (sums->close_at <= sums->records || sums->close_at - sums->records > spare_of(timeline))
+		return -EINVAL;
+	if (sums->uncaptured_ns &&
+	    (sums->last_ns < sums->first_ns || sums->last_ns - sums->first_ns < busy_ns ||
+	     sums->last_ns - sums->first_ns - busy_ns < sums->uncaptured_ns))
 		return -EINVAL;
 	timeline->nr_saved = nr_open;
 	return 0;

@@ -24,8 +24,8 @@
 
 struct stream_timeline;
 
-/* All values but the open intervals. busy = closed_ns + the open intervals; idle = last_ns - first_ns - busy; overlap =
- * sum_ns - late_ns - busy. */
+/* All values but the open intervals. busy = closed_ns + the open intervals; idle = last_ns - first_ns - busy -
+ * uncaptured_ns; overlap = sum_ns - late_ns - busy. */
 struct timeline_sums {
 	uint64_t records;
 	uint64_t sum_ns;            /* of all durations */
@@ -35,6 +35,9 @@ struct timeline_sums {
 	uint64_t late;              /* records that began before the horizon */
 	uint64_t late_ns;           /* their time before the horizon */
 	uint64_t close_at;          /* number of records at which old intervals are closed next */
+	/* time from first_ns to last_ns in which nothing ran that is known, because nothing was captured: in parts of
+	 * profiles alone */
+	uint64_t uncaptured_ns;
 };
 
 /* intervals_max: at least 2, asserted. It takes memory as needed, up to about twice intervals_max. NULL: out of memory.
@@ -50,6 +53,10 @@ int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uin
  * what is not busy is idle. from_ns <= to_ns, asserted. A timeline without records stays as it is. */
 void stream_timeline_span(struct stream_timeline *timeline, uint64_t from_ns, uint64_t to_ns);
 
+/* Says how much of the span was not captured; records count nowhere in it. ns: no more than what is not busy,
+ * asserted. Records and spans that come later do not change it. */
+void stream_timeline_uncaptured(struct stream_timeline *timeline, uint64_t ns);
+
 /* Fetch a timeline, and then the place of its next interval, into the processor's cache. Change nothing. */
 void stream_timeline_prefetch(const struct stream_timeline *timeline);
 void stream_timeline_prefetch_end(const struct stream_timeline *timeline);
@@ -62,6 +69,8 @@ void stream_timeline_sums(const struct stream_timeline *timeline, struct timelin
 /* Returns how many records were late so far. */
 uint64_t stream_timeline_late(const struct stream_timeline *timeline);
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
+/* Returns for how much of the span nothing ran though it was captured. */
+uint64_t stream_timeline_idle_ns(struct stream_timeline *timeline);
 
 /* Returns the open intervals, sorted. Borrowed until the next call. */
 const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,

@@ -106,7 +106,7 @@ const struct merge_table merge_tables[] = {
 	 NULL,
 	 NULL,
 	 {MERGE_LEVEL, MERGE_LEVEL_PROCESS, MERGE_LEVEL_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N,
-	  N}},
+	  N, N}},
 	{"pending", NULL, NULL, {P, MERGE_PENDING_KIND, N, MERGE_COUNT, MERGE_BLOCK_PENDING}},
 	{"sample_blocks", NULL, NULL, {P, N, N, N, MERGE_COUNT, MERGE_BLOCK_SAMPLES}},
 	{"sample_levels", NULL, NULL, {P, N, N}},

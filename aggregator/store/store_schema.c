@@ -72,7 +72,7 @@ static const char schema[] =
 	" records INTEGER NOT NULL, sum_ns INTEGER NOT NULL, busy_ns INTEGER NOT NULL,"
 	" closed_ns INTEGER NOT NULL, horizon_ns INTEGER NOT NULL, first_ns INTEGER NOT NULL,"
 	" last_ns INTEGER NOT NULL, late INTEGER NOT NULL, late_ns INTEGER NOT NULL,"
-	" close_at INTEGER NOT NULL, nr_open INTEGER NOT NULL,"
+	" close_at INTEGER NOT NULL, nr_open INTEGER NOT NULL, uncaptured_ns INTEGER NOT NULL,"
 	" PRIMARY KEY (level, process, device_id, context_id, stream_id)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE timeline_blocks (level INTEGER NOT NULL, process INTEGER NOT NULL,"
 	" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL,"
@@ -333,6 +333,8 @@ static const char *const views[] = {
 	"CREATE TEMP VIEW counter_samples AS SELECT NULL AS device, NULL AS begin_ns,"
 	" NULL AS end_ns, NULL AS known, NULL AS sm, NULL AS occupancy, NULL AS tensor,"
 	" NULL AS dram, NULL AS dram_bytes, NULL AS nvlink_bytes, NULL AS pcie_bytes WHERE false;",
+	/* 16: idle time of parts had that between capture windows */
+	"CREATE TEMP VIEW timelines AS SELECT *, 0 AS uncaptured_ns FROM main.timelines;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,
@@ -501,7 +503,7 @@ int store_schema_select_final(const char *table, const char *order, char *sql, s
 	const char *rows = strcmp(table, "timelines") == 0
 				   ? "level, process, device_id, context_id, stream_id, records,"
 				     " sum_ns, busy_ns, busy_ns, last_ns, first_ns, last_ns, late,"
-				     " late_ns, close_at, 0"
+				     " late_ns, close_at, 0, uncaptured_ns"
 				   : "*";
 	const char *which = strcmp(table, "timeline_blocks") == 0 ? " WHERE false" : "";
 

@@ -80,7 +80,7 @@ static const char *const commands[] = {
 	[CLEAR_EPOCH_IDS] = "DELETE FROM epoch_ids WHERE epoch = ?",
 	[CLEAR_LEDGER] = "DELETE FROM ledger WHERE epoch = ? AND process = ?",
 	[PUT_LEDGER] = "REPLACE INTO ledger VALUES (?,?,?,?,?,?)",
-	[PUT_TIMELINE] = "REPLACE INTO timelines VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_TIMELINE] = "REPLACE INTO timelines VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_TIMELINE_BLOCK] = "INSERT INTO timeline_blocks VALUES (?,?,?,?,?,?,?,?)",
 	[DELETE_TIMELINE_BLOCK] =
 		("DELETE FROM timeline_blocks WHERE level = ? AND process = ? AND device_id = ?"
@@ -442,7 +442,7 @@ static int write_timeline(struct store_writer *writer, const struct timeline_ent
 		       NUMBER(stream_timeline_busy_ns(entry->timeline)), NUMBER(sums.closed_ns),
 		       NUMBER(sums.horizon_ns), NUMBER(sums.first_ns), NUMBER(sums.last_ns),
 		       NUMBER(sums.late), NUMBER(sums.late_ns), NUMBER(sums.close_at),
-		       NUMBER(nr_open));
+		       NUMBER(nr_open), NUMBER(sums.uncaptured_ns));
 }
 
 /* Entries of a level were made in about the order of the tables, so that the same pages follow one another. */

@@ -70,6 +70,7 @@ static void add_writer(struct report_busy_row *row, const struct report_busy_row
 	row->records += other->records;
 	row->busy_ns += other->busy_ns;
 	row->idle_ns += other->idle_ns;
+	row->uncaptured_ns += other->uncaptured_ns;
 	row->overlap_ns += other->overlap_ns;
 	row->late += other->late;
 	row->late_ns += other->late_ns;
@@ -100,8 +101,9 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 		.busy_ns = stream_timeline_busy_ns(entry->timeline),
 		.late = sums.late,
 		.late_ns = sums.late_ns,
+		.idle_ns = stream_timeline_idle_ns(entry->timeline),
+		.uncaptured_ns = sums.uncaptured_ns,
 	};
-	row->idle_ns = sums.last_ns - sums.first_ns - row->busy_ns;
 	row->overlap_ns = sums.sum_ns - sums.late_ns - row->busy_ns;
 	if (entry->key.level == TIMELINE_DEVICE) {
 		if (!roster_device(collection->roster, entry->key.device_id))

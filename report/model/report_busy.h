@@ -30,9 +30,11 @@ struct report_busy_row {
 	 * neither, is in the sums twice. */
 	bool is_inexact;
 	uint64_t busy_ns; /* something ran */
-	/* nothing ran, between the first start and the last end; in a merged profile, of each part */
+	/* nothing ran, between the first start and the last end; in a merged profile, of each part; in a part of a
+	 * profile without uncaptured_ns */
 	uint64_t idle_ns;
-	uint64_t overlap_ns; /* sum of all durations beyond busy_ns */
+	uint64_t uncaptured_ns; /* nothing is known: it was between capture windows */
+	uint64_t overlap_ns;    /* sum of all durations beyond busy_ns */
 	/* records that came too late to be sorted, and their time, which busy_ns lacks */
 	uint64_t late, late_ns;
 	struct device_telemetry telemetry; /* of a whole device; begin_ns 0: none */

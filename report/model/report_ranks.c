@@ -203,7 +203,7 @@ static int add_draft(struct drafts *drafts, const struct timeline_entry *entry)
 		.process_id = entry->key.process_id,
 		.device_id = entry->key.device_id,
 		.row = {.records = sums.records,
-			.window_ns = sums.last_ns - sums.first_ns,
+			.window_ns = sums.last_ns - sums.first_ns - sums.uncaptured_ns,
 			.busy_ns = stream_timeline_busy_ns(entry->timeline),
 			.late = sums.late},
 	};

@@ -35,7 +35,7 @@ struct device {
 static uint64_t idle_ns(const struct timeline_entry *entry, struct timeline_sums *sums)
 {
 	stream_timeline_sums(entry->timeline, sums);
-	return sums->last_ns - sums->first_ns - stream_timeline_busy_ns(entry->timeline);
+	return stream_timeline_idle_ns(entry->timeline);
 }
 
 static bool is_counted(const struct fold_row *row)

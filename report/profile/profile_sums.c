@@ -54,6 +54,7 @@ static int take_time(struct statement *row, void *context)
 		.busy_ns = statement_number(row, 6),
 		.first_ns = statement_number(row, 7),
 		.last_ns = statement_number(row, 8),
+		.uncaptured_ns = statement_number(row, 9),
 	};
 	return roster_process(sums->profile->collection->roster, statement_number32(row, 1))
 		       ? 0
@@ -91,7 +92,8 @@ static int read_times(struct database *database, struct profile_sums *sums)
 
 	snprintf(sql, sizeof(sql),
 		 "SELECT level, process, device_id, context_id, stream_id, records, busy_ns,"
-		 " first_ns, last_ns FROM timelines WHERE level IN (%d, %d) ORDER BY level,"
+		 " first_ns, last_ns, uncaptured_ns FROM timelines WHERE level IN (%d, %d) ORDER "
+		 "BY level,"
 		 " process, device_id, context_id, stream_id",
 		 TIMELINE_STREAM, TIMELINE_WORK);
 	sums->heard_ns = calloc(roster_size(roster).processes + 1ul, sizeof(*sums->heard_ns));

@@ -15,6 +15,7 @@ struct profile_sums_time {
 	uint32_t process, device_id, context_id, stream_id;
 	uint64_t records, busy_ns;
 	uint64_t first_ns, last_ns; /* by CUPTI's clock of the host */
+	uint64_t uncaptured_ns;     /* of that, nothing is known (stream_timeline.h) */
 };
 
 struct profile_sums {

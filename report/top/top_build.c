@@ -230,6 +230,7 @@ static int take_time(struct building *building, const struct profile_sums_time *
 		node->first_ns = time->first_ns;
 	if (time->last_ns > node->last_ns)
 		node->last_ns = time->last_ns;
+	node->uncaptured_ns += time->uncaptured_ns;
 	return 0;
 }
 

@@ -45,10 +45,11 @@ struct top_node {
 	bool is_told;            /* its kernels are there */
 	/* CUPTI's clock; of a GPU alone */
 	uint64_t first_ns, last_ns;
+	uint64_t uncaptured_ns; /* of that time nothing is known */
 	uint64_t
 		heard_ns; /* CLOCK_REALTIME: up to then the sums are there; the newest of its processes */
 	uint64_t quiet_ns;  /* of a GPU: for so long messages have told of no work of it */
-	uint64_t window_ns; /* from the first start to the last end, of all its GPUs together */
+	uint64_t window_ns; /* captured from the first start to the last end, of all its GPUs */
 	uint64_t values[TOP_VALUES];
 	/* What came between the last two readings that had news of it. rate_ns: of all its GPUs together; 0: there are
 	 * no two such readings */

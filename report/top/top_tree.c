@@ -73,6 +73,15 @@ static void add_to_parent(struct top_sums *sums, const struct top_node *node)
 		parent->heard_ns = node->heard_ns;
 }
 
+/* Processes of one rank that share a GPU have their busy times added up, and what was not captured, too. */
+static uint64_t window_ns_of(const struct top_node *gpu)
+{
+	const uint64_t span_ns = gpu->last_ns - gpu->first_ns, busy_ns = gpu->values[TOP_BUSY];
+	const uint64_t most_ns = span_ns > busy_ns ? span_ns - busy_ns : 0;
+
+	return span_ns - (gpu->uncaptured_ns < most_ns ? gpu->uncaptured_ns : most_ns);
+}
+
 static void add_level(struct top_sums *sums, enum top_level level)
 {
 	for (uint32_t i = 0; i < sums->nr_nodes; i++) {
@@ -81,7 +90,7 @@ static void add_level(struct top_sums *sums, enum top_level level)
 		if (node->level != level)
 			continue;
 		if (level == TOP_GPU)
-			node->window_ns = node->last_ns - node->first_ns;
+			node->window_ns = window_ns_of(node);
 		add_to_parent(sums, node);
 	}
 }

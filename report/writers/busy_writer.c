@@ -138,6 +138,9 @@ static void write_place(struct text_table *table, const struct report_busy_row *
 		text_line_append(place, sizeof(place),
 				 "; %s records came too late to be put in order",
 				 report_summary_count(row->late, count));
+	if (row->uncaptured_ns)
+		text_line_append(place, sizeof(place), "; %s more not captured",
+				 report_summary_time(row->uncaptured_ns, count));
 	describe_telemetry(place, &row->telemetry);
 	describe_counters(place, &row->counters);
 	if (row->is_inexact)
@@ -170,7 +173,7 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 {
 	struct report_busy_row sum = {0};
 	struct gpu_row row = {.busy = &sum};
-	char notes[PLACE_SIZE] = "";
+	char notes[PLACE_SIZE] = "", time[NUMBER_SIZE];
 
 	for (uint32_t i = 0; i < gpus->nr_rows; i++) {
 		const struct report_busy_row *busy = gpus->rows[i].busy;
@@ -179,6 +182,7 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 			continue;
 		sum.busy_ns += busy->busy_ns;
 		sum.idle_ns += busy->idle_ns;
+		sum.uncaptured_ns += busy->uncaptured_ns;
 		sum.overlap_ns += busy->overlap_ns;
 		sum.records += busy->records;
 		gpu_telemetry_add(&sum.telemetry, &busy->telemetry);
@@ -189,6 +193,9 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 		row.nccl_ns += gpus->rows[i].nccl_ns;
 	}
 	write_times(table, &sum, gpus, &row);
+	if (sum.uncaptured_ns)
+		text_line_append(notes, sizeof(notes), "; %s more not captured",
+				 report_summary_time(sum.uncaptured_ns, time));
 	describe_counters(notes, &sum.counters);
 	text_table_cell(table, "%" PRIu32 " GPUs alike, added up%s%s", gpus->nr_alike,
 			gpu_use_known_ns(&sum.telemetry) && !gpu_use_is_of_work(&sum.telemetry)

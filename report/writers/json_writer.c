@@ -183,6 +183,7 @@ static void write_busy_row(struct row_text *out, const struct report_busy_row *r
 	row_text_count(out, "records", row->records);
 	row_text_count(out, "busy_ns", row->busy_ns);
 	row_text_count(out, "idle_ns", row->idle_ns);
+	row_text_count(out, "uncaptured_ns", row->uncaptured_ns);
 	row_text_count(out, "overlap_ns", row->overlap_ns);
 	row_text_count(out, "first_ns", row->first_ns);
 	row_text_count(out, "last_ns", row->last_ns);

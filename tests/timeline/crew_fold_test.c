@@ -255,7 +255,9 @@ static struct collection *sum_at_once(const struct fixture *f,
 				      const struct timeline_request *request)
 {
 	struct timeline_request all = *request;
-	struct slice_fold fold = {.from_ns = request->from_ns, .to_ns = request->to_ns};
+	struct uncaptured_work in_pauses = {0}; /* all was captured */
+	struct slice_fold fold = {
+		.from_ns = request->from_ns, .to_ns = request->to_ns, .in_pauses = &in_pauses};
 	struct collection *sums = create_sums();
 	struct timeline_events events;
 
@@ -334,7 +336,7 @@ static uint64_t check_request(const struct fixture *f, const struct timeline_req
 	struct collection *want = sum_at_once(f, request), *have = create_sums();
 	struct crew_fold fold;
 
-	assert_int_equal(crew_fold_read(&fold, f->source, request, FIRST_NS), 0);
+	assert_int_equal(crew_fold_read(&fold, f->source, request, NULL, FIRST_NS), 0);
 	assert_int_equal(crew_fold_put(&fold, have), 0);
 	check_rows(have->totals, want->totals);
 	check_timelines(have->timelines, want->timelines);
@@ -384,7 +386,7 @@ static void work_without_a_launch_has_none(void **state)
 	end_more(log);
 	for (f->nr_cpus = 1; f->nr_cpus < 5; f->nr_cpus++)
 		assert_in_range(check_request(f, &request), 20, 1000);
-	assert_int_equal(crew_fold_read(&fold, f->source, &request, FIRST_NS), 0);
+	assert_int_equal(crew_fold_read(&fold, f->source, &request, NULL, FIRST_NS), 0);
 	assert_int_equal(fold.nr_launchless, 1);
 	crew_fold_fini(&fold);
 }
@@ -418,7 +420,7 @@ static int fold_all(const struct fixture *f)
 {
 	const struct timeline_request request = {.from_ns = FIRST_NS, .to_ns = UINT64_MAX};
 	struct crew_fold fold;
-	const int error = crew_fold_read(&fold, f->source, &request, FIRST_NS);
+	const int error = crew_fold_read(&fold, f->source, &request, NULL, FIRST_NS);
 
 	crew_fold_fini(&fold);
 	return error;

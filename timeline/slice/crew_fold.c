@@ -107,7 +107,7 @@ static void read_share(void *context, uint32_t part)
 
 	request.processes = share->processes;
 	request.from_ns = request.from_ns > fold->reach_ns ? request.from_ns - fold->reach_ns : 0;
-	share->error = stream_fold_read(&share->fold, share->source, &request,
+	share->error = stream_fold_read(&share->fold, share->source, &request, fold->uncaptured,
 					fold->request->from_ns, fold->request->to_ns);
 }
 
@@ -161,15 +161,18 @@ static int read_all(struct crew_fold *fold, uint32_t nr)
 }
 
 int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
-		   const struct timeline_request *request, uint64_t first_ns)
+		   const struct timeline_request *request, const struct uncaptured *uncaptured,
+		   uint64_t first_ns)
 {
 	const struct roster *roster = timeline_source_profile(source)->collection->roster;
 	const uint32_t nr_processes = roster_size(roster).processes, size = thread_crew_size();
 	uint64_t reach_ns = REACH_NS;
 
 	for (;; reach_ns *= REACH_FACTOR) {
-		*fold = (struct crew_fold){
-			.source = source, .request = request, .reach_ns = reach_ns};
+		*fold = (struct crew_fold){.source = source,
+					   .request = request,
+					   .uncaptured = uncaptured,
+					   .reach_ns = reach_ns};
 		int error = read_all(fold, size < nr_processes ? size : nr_processes);
 		const bool is_all =
 			request->from_ns <= first_ns || request->from_ns - first_ns <= reach_ns;
@@ -273,6 +276,15 @@ int crew_fold_put(struct crew_fold *fold, struct collection *collection)
 		error = busy_lanes_put(&fold->shares[i].fold.busy, collection->timelines);
 	}
 	return error;
+}
+
+uint64_t crew_fold_pauses_busy_ns(const struct crew_fold *fold, const struct timeline_key *key)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < fold->nr; i++)
+		ns += uncaptured_work_busy_ns(&fold->shares[i].fold.in_pauses, key);
+	return ns;
 }
 
 void crew_fold_devices(const struct crew_fold *fold,

@@ -19,6 +19,7 @@ struct crew_fold_share {
 struct crew_fold {
 	struct timeline_source *source;         /* borrowed */
 	const struct timeline_request *request; /* borrowed */
+	const struct uncaptured *uncaptured;    /* borrowed; NULL: all was captured */
 	uint64_t reach_ns;                      /* how far before the time launches were read */
 	struct crew_fold_share shares[THREAD_CREW_MOST];
 	uint32_t nr;
@@ -26,16 +27,21 @@ struct crew_fold {
 	struct timeline_counts counts;
 };
 
-/* Folds the GPU work that begins in the request's time. source and request are borrowed until fini. first_ns: of all
- * events. 0; -EAGAIN: one reader has to read all events (stream_fold.h), or something is damaged; or as
+/* Folds the GPU work that begins in the request's time. source, request and uncaptured (NULL: all was
+ * captured) are borrowed until fini. first_ns: of all events. 0; -EAGAIN: one reader has to read all events
+ * (stream_fold.h), or something is damaged; or as
  * timeline_source_read(). Call crew_fold_fini() in any case. */
 int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
-		   const struct timeline_request *request, uint64_t first_ns);
+		   const struct timeline_request *request, const struct uncaptured *uncaptured,
+		   uint64_t first_ns);
 void crew_fold_fini(struct crew_fold *fold);
 
 /* Moves the sums into a collection that has the profile's names and no sums. Rows come in the order of their processes,
  * whatever the number of threads. 0 or -ENOMEM. */
 int crew_fold_put(struct crew_fold *fold, struct collection *collection);
+
+/* Returns the busy time within pauses, as uncaptured_work_busy_ns(). */
+uint64_t crew_fold_pauses_busy_ns(const struct crew_fold *fold, const struct timeline_key *key);
 
 /* Gives each device with GPU work that has a part in the time, by process and CUDA ordinal. */
 void crew_fold_devices(const struct crew_fold *fold,

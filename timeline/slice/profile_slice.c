@@ -11,6 +11,7 @@
 
 #include "crew_fold.h"
 #include "slice_fold.h"
+#include "uncaptured.h"
 
 #include "aggregator/core/timeline_table.h"
 #include "aggregator/store/database.h"
@@ -21,7 +22,6 @@
 #include "aggregator/store/store_writer.h"
 #include "base/error_text.h"
 #include "base/thread_crew.h"
-#include "timeline/trace/capture_pauses.h"
 #include "timeline/trace/events_crew.h"
 
 #define NEW_SUFFIX   ".new"
@@ -154,9 +154,11 @@ static uint64_t begin_of(const struct profile_slice *slice)
 
 /* What is in the part, in one of two ways. */
 struct content {
-	struct timeline_events events; /* owns */
+	struct timeline_events events;    /* owns */
+	struct uncaptured_work in_pauses; /* of the events */
 	struct crew_fold fold;
-	bool is_folded; /* by fold; there are no events */
+	bool is_folded;                      /* by fold; there are no events */
+	const struct uncaptured *uncaptured; /* borrowed */
 };
 
 /* Returns the end of all work; 0: there is none. */
@@ -194,7 +196,7 @@ static void write_words(const struct profile_slice *slice, const struct content 
 	if (counts->uncaptured_ns)
 		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
 			       "; between capture windows nothing is known: %.6f s of all "
-			       "processes look idle",
+			       "processes are not captured",
 			       (double)counts->uncaptured_ns * 1e-9);
 	if (counts->nr_silent)
 		snprintf(text + at, WORDS_SIZE - (size_t)at, "; %" PRIu32 " process%s no timeline",
@@ -248,12 +250,35 @@ static bool is_of_whole(enum timeline_level level)
 	return level == TIMELINE_DEVICE || level == TIMELINE_ORDINAL || level == TIMELINE_WORK;
 }
 
-/* Nobody goes on with a part, so no open interval is stored. */
-static void close_timelines(const struct profile_slice *slice, const struct collection *collection)
+static uint64_t last_of(const struct profile_slice *slice)
 {
-	const uint64_t to_ns =
-		slice->request->to_ns < slice->last_ns ? slice->request->to_ns : slice->last_ns;
-	const uint64_t from_ns = begin_of(slice);
+	return slice->request->to_ns < slice->last_ns ? slice->request->to_ns : slice->last_ns;
+}
+
+/* Between capture windows only work is known, and no idle time. */
+static void leave_out_pauses(const struct content *content, const struct timeline_entry *entry)
+{
+	const struct timeline_key *key = &entry->key;
+	const uint64_t idle_ns = stream_timeline_idle_ns(entry->timeline);
+	struct timeline_sums sums;
+
+	stream_timeline_sums(entry->timeline, &sums);
+	const uint64_t pauses_ns =
+		uncaptured_pauses_ns(content->uncaptured, key, sums.first_ns, sums.last_ns);
+	const uint64_t busy_ns = content->is_folded
+					 ? crew_fold_pauses_busy_ns(&content->fold, key)
+					 : uncaptured_work_busy_ns(&content->in_pauses, key);
+	const uint64_t ns = pauses_ns > busy_ns ? pauses_ns - busy_ns : 0;
+
+	/* Streams above the roster's limit have one timeline, of which the work within pauses is not known. */
+	stream_timeline_uncaptured(entry->timeline, ns < idle_ns ? ns : idle_ns);
+}
+
+/* Nobody goes on with a part, so no open interval is stored. */
+static void close_timelines(const struct profile_slice *slice, const struct content *content,
+			    const struct collection *collection)
+{
+	const uint64_t from_ns = begin_of(slice), to_ns = last_of(slice);
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
 		timeline_table_entries(collection->timelines, &nr_entries);
@@ -261,6 +286,7 @@ static void close_timelines(const struct profile_slice *slice, const struct coll
 	for (uint32_t i = 0; i < nr_entries; i++) {
 		if (from_ns < to_ns && is_of_whole(entries[i].key.level))
 			stream_timeline_span(entries[i].timeline, from_ns, to_ns);
+		leave_out_pauses(content, &entries[i]);
 		stream_timeline_close(entries[i].timeline);
 	}
 }
@@ -285,7 +311,8 @@ static int add_sums(const struct profile_slice *slice, struct collection *collec
 	struct slice_fold fold = {.from_ns = slice->request->from_ns,
 				  .to_ns = slice->request->to_ns,
 				  .steps = slice->steps,
-				  .nr_steps = slice->nr_steps};
+				  .nr_steps = slice->nr_steps,
+				  .in_pauses = &content->in_pauses};
 
 	if (content->is_folded) {
 		counts->nr_work = content->fold.nr_work;
@@ -317,7 +344,7 @@ static int fill(struct database *database, const struct profile_slice *slice,
 	if (!error)
 		error = note_losses(database, slice, counts);
 	if (!error) {
-		close_timelines(slice, collection);
+		close_timelines(slice, content, collection);
 		error = commit(database, collection, slice->is_read_once);
 	}
 	collection_destroy(collection);
@@ -383,26 +410,6 @@ static int read_events(const struct profile_slice *slice, struct timeline_events
 			return lacks;
 		timeline_events_fini(events);
 	}
-}
-
-/* 0, or an error of timeline_source_read(). */
-static int add_pauses(const struct profile_slice *slice, uint64_t *uncaptured_ns)
-{
-	const struct timeline_request *request = slice->request;
-	struct capture_pauses pauses;
-	const int error = capture_pauses_read(&pauses, slice->source, request);
-
-	for (uint32_t i = 0; i < pauses.nr_pauses; i++) {
-		const struct capture_pause *pause = &pauses.pauses[i];
-		const uint64_t begin_ns =
-			pause->begin_ns > request->from_ns ? pause->begin_ns : request->from_ns;
-		const uint64_t end_ns =
-			pause->end_ns < request->to_ns ? pause->end_ns : request->to_ns;
-
-		*uncaptured_ns += begin_ns < end_ns ? end_ns - begin_ns : 0;
-	}
-	capture_pauses_fini(&pauses);
-	return error;
 }
 
 /* Writes the part at path, and then names it output_path. */
@@ -480,34 +487,37 @@ static int is_streamed(const struct profile_slice *slice)
 }
 
 /* As one fold, or as a list of events. */
-static int read_content(const struct profile_slice *slice, bool folds, struct content *content)
+static int read_content(const struct profile_slice *slice, const struct uncaptured *uncaptured,
+			bool folds, struct content *content)
 {
 	int error = -EAGAIN;
 
-	*content = (struct content){0};
+	*content = (struct content){.uncaptured = uncaptured};
 	if (folds)
-		error = crew_fold_read(&content->fold, slice->source, slice->request,
+		error = crew_fold_read(&content->fold, slice->source, slice->request, uncaptured,
 				       slice->first_ns);
 	content->is_folded = error == 0;
 	if (error != -EAGAIN)
 		return error;
 	crew_fold_fini(&content->fold);
-	return read_events(slice, &content->events);
+	error = uncaptured_work_init(&content->in_pauses, uncaptured);
+	return error ? error : read_events(slice, &content->events);
 }
 
 static void fini_content(struct content *content)
 {
 	timeline_events_fini(&content->events);
+	uncaptured_work_fini(&content->in_pauses);
 	crew_fold_fini(&content->fold);
 }
 
 static int write_content(const struct profile_slice *slice, const char *path,
-			 const char *output_path, bool folds, struct profile_slice_counts *counts,
-			 char **error)
+			 const char *output_path, const struct uncaptured *uncaptured, bool folds,
+			 struct profile_slice_counts *counts, char **error)
 {
 	struct content content;
 	struct writing writing = {slice, path, output_path, &content, counts, error, 0, 0};
-	int status = read_content(slice, folds, &content);
+	int status = read_content(slice, uncaptured, folds, &content);
 
 	if (!status) {
 		counts->read = content.is_folded ? content.fold.counts : content.events.counts;
@@ -517,6 +527,22 @@ static int write_content(const struct profile_slice *slice, const char *path,
 	}
 	fini_content(&content);
 	return status;
+}
+
+static int write_slice(const struct profile_slice *slice, const char *path, const char *output_path,
+		       const struct uncaptured *uncaptured, struct profile_slice_counts *counts,
+		       char **error)
+{
+	const int folds = is_streamed(slice);
+
+	if (folds < 0)
+		return folds;
+	counts->uncaptured_ns = uncaptured_sum_ns(uncaptured, begin_of(slice), last_of(slice));
+	const int status =
+		write_content(slice, path, output_path, uncaptured, folds, counts, error);
+	return status == -EAGAIN && folds
+		       ? write_content(slice, path, output_path, uncaptured, false, counts, error)
+		       : status;
 }
 
 int profile_slice_write(const struct profile_slice *slice, const char *output_path,
@@ -530,12 +556,10 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 		return -ENAMETOOLONG;
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
-	int status = add_pauses(slice, &counts->uncaptured_ns);
-	const int folds = status ? status : is_streamed(slice);
-	if (folds < 0)
-		return folds;
-	status = write_content(slice, path, output_path, folds, counts, error);
-	return status == -EAGAIN && folds
-		       ? write_content(slice, path, output_path, false, counts, error)
-		       : status;
+	struct uncaptured uncaptured;
+	int status = uncaptured_read(&uncaptured, slice->source, slice->request);
+	if (!status)
+		status = write_slice(slice, path, output_path, &uncaptured, counts, error);
+	uncaptured_fini(&uncaptured);
+	return status;
 }

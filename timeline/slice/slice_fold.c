@@ -91,6 +91,8 @@ static int add_work(struct slice_fold *fold, struct collection *collection,
 	int error = add_total(collection, events, work);
 	if (!error)
 		error = add_busy(collection, process, work);
+	if (!error)
+		error = uncaptured_work_add(fold->in_pauses, work);
 	process->changed = true;
 	process->counts.records++;
 	if (launch)

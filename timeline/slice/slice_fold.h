@@ -6,6 +6,7 @@
 #include "aggregator/profile/collection.h"
 #include "timeline/trace/timeline_events.h"
 #include "timeline/trace/timeline_steps.h"
+#include "uncaptured.h"
 
 struct slice_fold {
 	uint64_t from_ns, to_ns;
@@ -13,8 +14,9 @@ struct slice_fold {
 	 * (timeline_steps_of(), borrowed). */
 	const struct timeline_step *steps;
 	uint32_t nr_steps;
-	uint64_t nr_work;       /* pieces of GPU work, and waits, that were folded */
-	uint64_t nr_launchless; /* those of them whose launch was not kept */
+	struct uncaptured_work *in_pauses; /* borrowed */
+	uint64_t nr_work;                  /* pieces of GPU work, and waits, that were folded */
+	uint64_t nr_launchless;            /* those of them whose launch was not kept */
 };
 
 /* events: all that may belong to the part. Events of processes that the collection lacks are left out, as the source

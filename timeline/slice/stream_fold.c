@@ -10,8 +10,9 @@
 
 #define INTERVALS_FEW 256u /* of a timeline at first */
 
-static int init(struct stream_fold *fold, struct timeline_source *source, uint64_t from_ns,
-		uint64_t to_ns, uint32_t intervals_max)
+static int init(struct stream_fold *fold, struct timeline_source *source,
+		const struct uncaptured *uncaptured, uint64_t from_ns, uint64_t to_ns,
+		uint32_t intervals_max)
 {
 	const struct collection *names = timeline_source_profile(source)->collection;
 	const uint32_t nr = roster_size(names->roster).processes;
@@ -29,6 +30,8 @@ static int init(struct stream_fold *fold, struct timeline_source *source, uint64
 	int error = busy_lanes_init(&fold->busy, names->roster, intervals_max);
 	if (!error)
 		error = nccl_names_init(&fold->nccl, names->catalog);
+	if (!error)
+		error = uncaptured_work_init(&fold->in_pauses, uncaptured);
 	return fold->totals && fold->processes && fold->pieces ? error : -ENOMEM;
 }
 
@@ -55,6 +58,7 @@ void stream_fold_fini(struct stream_fold *fold)
 	forget_launches(fold);
 	fold_table_destroy(fold->totals);
 	busy_lanes_fini(&fold->busy);
+	uncaptured_work_fini(&fold->in_pauses);
 	nccl_names_fini(&fold->nccl);
 	free(fold->processes);
 	*fold = (struct stream_fold){0};
@@ -126,7 +130,8 @@ static int add_work(struct stream_fold *fold, const struct timeline_work *work,
 	struct stream_fold_process *process = &fold->processes[work->process_id - 1];
 	struct fold_row *row = find_row(fold, process, key);
 
-	if (!row || fold_row_add_one(row, work->end_ns - work->start_ns, work->bytes))
+	if (!row || fold_row_add_one(row, work->end_ns - work->start_ns, work->bytes) ||
+	    uncaptured_work_add(&fold->in_pauses, work))
 		return -ENOMEM;
 	process->nr_records++;
 	process->nr_matched += key->matched;
@@ -272,12 +277,12 @@ static int end_waiting(struct stream_fold *fold, bool *is_sure)
 }
 
 static int read_all(struct stream_fold *fold, struct timeline_source *source,
-		    const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns,
-		    uint32_t intervals_max)
+		    const struct timeline_request *request, const struct uncaptured *uncaptured,
+		    uint64_t from_ns, uint64_t to_ns, uint32_t intervals_max)
 {
 	const struct timeline_sink sink = {take_launch, take_work, fold};
 	bool is_sure = true;
-	int error = init(fold, source, from_ns, to_ns, intervals_max);
+	int error = init(fold, source, uncaptured, from_ns, to_ns, intervals_max);
 
 	if (!error)
 		error = timeline_source_read(source, request, &sink, &fold->counts);
@@ -294,13 +299,14 @@ static int read_all(struct stream_fold *fold, struct timeline_source *source,
 
 /* Most records are in order. Of others the first few tell it. */
 int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
-		     const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns)
+		     const struct timeline_request *request, const struct uncaptured *uncaptured,
+		     uint64_t from_ns, uint64_t to_ns)
 {
-	int error = read_all(fold, source, request, from_ns, to_ns, INTERVALS_FEW);
+	int error = read_all(fold, source, request, uncaptured, from_ns, to_ns, INTERVALS_FEW);
 
 	if (error == -ERANGE) {
 		stream_fold_fini(fold);
-		error = read_all(fold, source, request, from_ns, to_ns,
+		error = read_all(fold, source, request, uncaptured, from_ns, to_ns,
 				 STREAM_TIMELINE_DEVICE_INTERVALS);
 	}
 	return error == -ERANGE ? -EAGAIN : error;

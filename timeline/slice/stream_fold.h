@@ -6,6 +6,7 @@
 
 #include "busy_lanes.h"
 #include "recent_launches.h"
+#include "uncaptured.h"
 
 #include "aggregator/core/fold_table.h"
 #include "timeline/trace/nccl_names.h"
@@ -35,6 +36,7 @@ struct stream_fold {
 	uint64_t from_ns, to_ns;        /* GPU work that begins in it is in the sums */
 	struct fold_table *totals;      /* owns */
 	struct busy_lanes busy;
+	struct uncaptured_work in_pauses;
 	struct stream_fold_process *processes; /* owns; [id - 1] */
 	uint32_t nr_processes;
 	struct stream_fold_piece *pieces; /* owns; STREAM_FOLD_PIECES */
@@ -48,10 +50,12 @@ struct stream_fold {
 	struct timeline_counts counts;
 };
 
-/* Folds the events of a request that begins early enough for the launches of the time. Call stream_fold_fini() in any
+/* Folds the events of a request that begins early enough for the launches of the time. uncaptured: borrowed until fini;
+ * NULL: all was captured. Call stream_fold_fini() in any
  * case. 0; -EAGAIN: the sums may differ from those of all events; or as timeline_source_read(). */
 int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
-		     const struct timeline_request *request, uint64_t from_ns, uint64_t to_ns);
+		     const struct timeline_request *request, const struct uncaptured *uncaptured,
+		     uint64_t from_ns, uint64_t to_ns);
 void stream_fold_fini(struct stream_fold *fold);
 
 #endif

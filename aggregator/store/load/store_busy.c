@@ -105,6 +105,7 @@ static int take_row(const struct loading *loading, struct statement *row,
 		.late = statement_number(row, 12),
 		.late_ns = statement_number(row, 13),
 		.close_at = statement_number(row, 14),
+		.uncaptured_ns = statement_number(row, 16),
 	};
 	*entry = timeline_table_get(loading->collection->timelines, key);
 	if (!*entry)

@@ -163,6 +163,11 @@ static void a_span_that_was_watched_is_idle_around_its_work(void **state)
 	assert_int_equal(sums.last_ns, 100);
 	assert_int_equal(sums.records, 2);
 	assert_int_equal(stream_timeline_busy_ns(timeline), 20);
+	assert_int_equal(stream_timeline_idle_ns(timeline), 75);
+	stream_timeline_uncaptured(timeline, 70);
+	stream_timeline_uncaptured(timeline, 30);
+	assert_int_equal(stream_timeline_idle_ns(timeline), 45);
+	assert_int_equal(stream_timeline_busy_ns(timeline), 20);
 }
 
 static void save(void)
@@ -329,6 +334,14 @@ static void nonsense_is_not_restored(void **state)
 	assert_not_restored((struct timeline_sums){.close_at = 1, .horizon_ns = 30}, 1, 10);
 	assert_not_restored((struct timeline_sums){.close_at = 7, .records = 7}, 1, 10);
 	assert_not_restored((struct timeline_sums){.close_at = 1 << 20}, 1, 10);
+	assert_not_restored(
+		(struct timeline_sums){
+			.close_at = 1, .first_ns = 20, .last_ns = 35, .uncaptured_ns = 6},
+		1, 10);
+	assert_not_restored(
+		(struct timeline_sums){
+			.close_at = 1, .first_ns = 20, .last_ns = 35, .uncaptured_ns = UINT64_MAX},
+		1, 10);
 }
 
 /* --- against a bitmap of nanoseconds ---------------------------------------------------------- */

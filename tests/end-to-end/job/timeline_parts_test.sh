@@ -156,7 +156,36 @@ print(len(timeline["strips"]), [part for part in range(PARTS) if any(levels[part
 PYTHON
 same "pauses: the page of one has a strip, of which nothing is known" "$(cat "$scratch/out")" "1 [6] {100}"
 "$flamegrid" timeline "$scratch/pauses" --format profile -o "$scratch/part" >/dev/null 2>"$scratch/err"
-contains "pauses: a part says that what was not captured looks idle" "$scratch/err" "; between capture windows nothing is known: "
+contains "pauses: a part says how much was not captured" "$scratch/err" "; between capture windows nothing is known: "
+"$flamegrid" report "$scratch/part" -f json >"$scratch/json" 2>/dev/null
+"$flamegrid" report "$scratch/part" -f csv --rows ranks >"$scratch/ranks.csv" 2>/dev/null
+"$flamegrid" top --once --json "$scratch/part" >"$scratch/top.json" 2>/dev/null
+"$flamegrid" timeline "$scratch/pauses" -f chrome >"$scratch/trace.json" 2>/dev/null
+python3 - "$scratch/json" "$scratch/ranks.csv" "$scratch/top.json" "$scratch/trace.json" >"$scratch/out" 2>&1 <<'PYTHON'
+import csv, json, sys
+from decimal import Decimal
+report, top, trace = json.load(open(sys.argv[1])), json.load(open(sys.argv[3])), json.load(open(sys.argv[4]), parse_float=Decimal)
+events = sorted((event for event in trace["traceEvents"] if event["ph"] in "BE"), key=lambda event: event["ts"])
+want = begin = 0
+for event in events:
+    if event["ph"] == "B" and event["name"] == "not captured":
+        begin, lane = event["ts"], (event["pid"], event["tid"])
+    elif event["ph"] == "E" and begin and (event["pid"], event["tid"]) == lane:
+        want, begin = want + int((event["ts"] - begin) * 1000), 0
+[device] = report["devices"]
+assert device["uncaptured_ns"] == want > 0, (device["uncaptured_ns"], want)
+assert device["busy_ns"] + device["idle_ns"] + want == device["last_ns"] - device["first_ns"], device
+[rank] = csv.DictReader(open(sys.argv[2]))
+assert int(rank["window_ns"]) == device["busy_ns"] + device["idle_ns"], rank
+[gpu] = [gpu for rank in top["ranks"] for gpu in rank["gpus"]]
+assert gpu["totals"]["window_ns"] == device["busy_ns"] + device["idle_ns"], gpu
+[idle] = [finding["ns"] for finding in report["findings"] if finding["kind"] == "idle_gpus"]
+assert idle == device["idle_ns"], idle
+print("exact")
+PYTHON
+same "pauses: what was not captured is no idle time of a part" "$(tail -n 1 "$scratch/out")" exact
+"$flamegrid" report "$scratch/part" -f table >"$scratch/out" 2>/dev/null
+contains "pauses: the part's table tells it" "$scratch/out" " more not captured"
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
 
