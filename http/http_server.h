@@ -27,7 +27,7 @@ struct http_request {
 	const char *origin; /* the same: which page asks */
 	const char *host;   /* the same */
 	bool is_post;       /* it asks for a change */
-	bool is_head;       /* it asks what there is, and does not get it */
+	bool is_head;       /* HEAD: the answer has no body */
 	const struct http_query *query;
 };
 

@@ -64,6 +64,17 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 	return id_table_set(&definitions->names, name->name_id, string_id);
 }
 
+/* Counts a file that found no room. r: of module_table.h. */
+static int count_module(struct ring_definitions *definitions, int r)
+{
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		process_ledger_count(definitions->outputs->ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_MODULE_LOST, 1);
+	return 0;
+}
+
 static int define_module(struct ring_definitions *definitions,
 			 const struct definition_module *module, const char *path, size_t size)
 {
@@ -74,12 +85,7 @@ static int define_module(struct ring_definitions *definitions,
 			? module_table_add(definitions->modules, module, path, size)
 			: -ENOSPC;
 
-	if (r == -ENOMEM)
-		return r;
-	if (r)
-		process_ledger_count(definitions->outputs->ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_MODULE_LOST, 1);
-	return 0;
+	return count_module(definitions, r);
 }
 
 /* A file that stays in the map may give its names to what comes to its place. */
@@ -89,12 +95,7 @@ static int undefine_module(struct ring_definitions *definitions,
 	int r = module_table_remove(definitions->modules, unload->start, unload->end,
 				    unload->nr_stacks);
 
-	if (r == -ENOMEM)
-		return r;
-	if (r)
-		process_ledger_count(definitions->outputs->ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_MODULE_LOST, 1);
-	return 0;
+	return count_module(definitions, r);
 }
 
 static int define_device(struct ring_definitions *definitions,

@@ -565,33 +565,6 @@ static void old_intervals_are_closed_unless_they_are_few(void **state)
 	assert_int_equal(sums.late, 0);
 }
 
-static void arrays_in_any_order_are_brought_into_order(void **state)
-{
-	(void)state;
-	struct timeline_interval intervals[500], scratch[250];
-
-	for (uint64_t seed = 1; seed <= 500; seed++) {
-		uint8_t expected[SPAN] = {0}, actual[SPAN] = {0};
-		uint64_t random = seed;
-		uint32_t count = random_below(&random, 500), run = 1 + random_below(&random, 200);
-		uint32_t start = 0;
-
-		for (uint32_t i = 0; i < count; i++) {
-			start = i % run ? (start + random_below(&random, 20)) % (SPAN - 40)
-					: random_below(&random, SPAN - 40);
-			uint32_t length = 1 + random_below(&random, 10);
-			intervals[i] = (struct timeline_interval){start, start + length};
-			memset(expected + start, 1, length);
-		}
-		count = timeline_interval_order(intervals, count, scratch);
-		assert_true(timeline_interval_ordered(intervals, count));
-		for (uint32_t i = 0; i < count; i++)
-			memset(actual + intervals[i].start_ns, 1,
-			       intervals[i].end_ns - intervals[i].start_ns);
-		assert_memory_equal(actual, expected, SPAN);
-	}
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -616,7 +589,6 @@ int main(void)
 		TEST(closing_by_number_keeps_the_union_exact),
 		TEST(saving_and_restoring_changes_nothing),
 		TEST(old_intervals_are_closed_unless_they_are_few),
-		TEST(arrays_in_any_order_are_brought_into_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,24 @@ static bool pages_equal(const struct message_pages *left, const struct message_p
 			  sizeof(*left->tables));
 }
 
+static bool placement_equal(const struct message_placement *left,
+			    const struct message_placement *right)
+{
+	return left->seq == right->seq && left->process_id == right->process_id &&
+	       list_equal(left->devices, right->devices, left->nr_devices, right->nr_devices,
+			  sizeof(*left->devices)) &&
+	       list_equal(left->threads, right->threads, left->nr_threads, right->nr_threads,
+			  sizeof(*left->threads)) &&
+	       list_equal(left->links, right->links, left->nr_links, right->nr_links,
+			  sizeof(*left->links)) &&
+	       list_equal(left->telemetry, right->telemetry, left->nr_telemetry,
+			  right->nr_telemetry, sizeof(*left->telemetry)) &&
+	       list_equal(left->counter_states, right->counter_states, left->nr_counter_states,
+			  right->nr_counter_states, sizeof(*left->counter_states)) &&
+	       list_equal(left->counters, right->counters, left->nr_counters, right->nr_counters,
+			  sizeof(*left->counters));
+}
+
 bool message_equal(const struct message *left, const struct message *right)
 {
 	if (left->type != right->type)
@@ -242,27 +260,7 @@ bool message_equal(const struct message *left, const struct message *right)
 	case MESSAGE_COLLECTIVES:
 		return collectives_equal(&left->collectives, &right->collectives);
 	case MESSAGE_PLACEMENT:
-		return left->placement.seq == right->placement.seq &&
-		       left->placement.process_id == right->placement.process_id &&
-		       list_equal(left->placement.devices, right->placement.devices,
-				  left->placement.nr_devices, right->placement.nr_devices,
-				  sizeof(*left->placement.devices)) &&
-		       list_equal(left->placement.threads, right->placement.threads,
-				  left->placement.nr_threads, right->placement.nr_threads,
-				  sizeof(*left->placement.threads)) &&
-		       list_equal(left->placement.links, right->placement.links,
-				  left->placement.nr_links, right->placement.nr_links,
-				  sizeof(*left->placement.links)) &&
-		       list_equal(left->placement.telemetry, right->placement.telemetry,
-				  left->placement.nr_telemetry, right->placement.nr_telemetry,
-				  sizeof(*left->placement.telemetry)) &&
-		       list_equal(left->placement.counter_states, right->placement.counter_states,
-				  left->placement.nr_counter_states,
-				  right->placement.nr_counter_states,
-				  sizeof(*left->placement.counter_states)) &&
-		       list_equal(left->placement.counters, right->placement.counters,
-				  left->placement.nr_counters, right->placement.nr_counters,
-				  sizeof(*left->placement.counters));
+		return placement_equal(&left->placement, &right->placement);
 	case MESSAGE_PAGES:
 		return pages_equal(&left->pages, &right->pages);
 	case MESSAGE_CONTROL:

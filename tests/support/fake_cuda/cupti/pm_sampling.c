@@ -307,7 +307,7 @@ CUptiResult cuptiPmSamplingDecodeData(struct pm_decode *params)
 	pthread_mutex_lock(&lock);
 	struct session *session = *find(params->object);
 	const uint64_t until = now_ns() - (image->has_power ? LATE_NS : 0);
-	params->reason = 2; /* the end of what there is */
+	params->reason = 2; /* CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS */
 	while (session->is_started && !session->is_lost) {
 		const uint64_t end = session->begin_ns + session->next * session->interval_ns;
 
