@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/base/verbs.h"
 #include "inject/cupti/cupti_abi.h"
+#include "inject/cupti/cupti_host_part.h"
 #include "inject/cupti/cupti_search.h"
 #include "inject/cupti/metrics_library.h"
 #include "inject/metrics/metrics_config.h"
@@ -26,8 +27,10 @@ static bool open_library(struct metrics_library *library)
 		if (!handle)
 			continue;
 		metrics_library_resolve(handle, library);
-		if (library->is_whole)
-			return true;
+		if (!library->is_whole)
+			continue;
+		cupti_host_part_map(library->call[METRICS_HOST_INITIALIZE]);
+		return true;
 	}
 	log_error("no libcupti of CUDA 12.6 or later was found (looked at %s)", search.looked);
 	return false;

@@ -10,6 +10,7 @@
 
 #include "pm_abi.h"
 
+#include "inject/cupti/cupti_host_part.h"
 #include "inject/cupti/cupti_search.h"
 #include "proto/device_counters.h"
 
@@ -122,8 +123,10 @@ static uint32_t try_cupti(struct pm_library *library, const char *path)
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	uint32_t refusal = COUNTER_NO_LIBRARY;
 
-	if (handle && resolve(handle, library))
+	if (handle && resolve(handle, library)) {
+		cupti_host_part_map(library->call[PM_INITIALIZE]);
 		refusal = pm_library_refusal(pm_library_call(library, PM_INITIALIZE, &params));
+	}
 	if (handle && refusal)
 		dlclose(handle);
 	return refusal;
@@ -158,6 +161,9 @@ static uint32_t start_driver(struct pm_library *library)
 {
 	int (*initialize)(unsigned int flags) = NULL;
 	void *handle = dlopen(CUDA, RTLD_NOW | RTLD_LOCAL);
+	/* A tarball's loader does not look there, where Red Hat has its libraries. */
+	if (!handle)
+		handle = dlopen("/usr/lib64/" CUDA, RTLD_NOW | RTLD_LOCAL);
 	void *start = handle ? dlsym(handle, "cuInit") : NULL;
 	void *find = handle ? dlsym(handle, "cuDeviceGetByPCIBusId") : NULL;
 

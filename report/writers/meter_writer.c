@@ -179,6 +179,15 @@ static void write_energy(FILE *out, const struct report_tree *tree,
 	text_table_end(&table);
 }
 
+/* Returns an amount in a second of the class. What was fitted is of the time between readings alone, and amounts are
+ * too: the class may have run before the first one. */
+static double mean_of(const struct report_meter *meter, const struct report_meter_class *class,
+		      const struct report_meter_value *value)
+{
+	return meter->unfitted ? (double)value->amount * NS_PER_S / (double)class->ns
+			       : (double)value->rate;
+}
+
 /* A mean of the class's time, and how sure it is. */
 static void write_mean(struct text_table *table, const struct report_metered_gpu *gpu,
 		       enum meter meter, const struct report_meter_class *class)
@@ -190,9 +199,7 @@ static void write_mean(struct text_table *table, const struct report_metered_gpu
 		text_table_cell(table, "-");
 	else
 		text_table_cell(table, "%s %s",
-				rate_text(meter,
-					  (double)value->amount * NS_PER_S / (double)class->ns,
-					  text),
+				rate_text(meter, mean_of(&gpu->meters[meter], class, value), text),
 				meter_confidence_word(value->confidence));
 }
 
