@@ -43,7 +43,7 @@ static struct {
 	_Atomic uintptr_t owner;
 	uint8_t token; /* of that range (nvtx_ranges_offer) */
 	uint32_t name;
-	uint64_t nr_own;  /* the owner's calls on the device since it opened, but for the first */
+	uint64_t nr_own;  /* calls on the device that are the range's, but for the first */
 	uint32_t unended; /* the name of the first range that never ended */
 	bool unended_said;
 	struct launch_choice *choice;
@@ -154,7 +154,7 @@ static void note_beside(uint32_t device_id)
 	self.is_shared = atomic_load(&self.nr_inside[device_id]) != 1;
 }
 
-/* Returns whether other work may have been counted since. nr_own: the thread's own launches since. */
+/* Returns whether other work may have been counted since. nr_own: the launches since then that belong to it. */
 static bool was_shared(uint64_t nr_own)
 {
 	const uint32_t device_id = device_counters_number(self.open_at);
@@ -278,6 +278,10 @@ static void range_ends(uint8_t token, bool with_thread)
 		if (with_thread) {
 			cut_unended();
 		} else {
+			const uint32_t device_id = device_counters_number(self.open_at);
+
+			/* What others are about to submit may be counted or not. */
+			self.is_shared |= atomic_load(&self.nr_inside[device_id]) != 0;
 			atomic_store(&self.owner, 0);
 			close_open(self.nr_own, DEVICE_COUNTERS_DONE);
 		}
@@ -313,6 +317,7 @@ static bool begin_range(const struct range_offer *offer, uint64_t key, uint32_t 
 	};
 
 	if (atomic_load(&self.owner) || !waiting_work_is_none() || !claim(counters, offer->call)) {
+		self.is_shared |= self.open_at == counters;
 		count_refused(offer->device_id);
 		return false;
 	}
@@ -367,12 +372,13 @@ static uint32_t kernels_of(uint32_t cbid)
 		       : MEASUREMENTS_UNKNOWN;
 }
 
+/* Adds a call, of any thread, to the range that is open. */
 static void follow_range(const struct range_offer *offer)
 {
 	if (!lock_for(CALLBACK_WAIT_S))
 		return;
 	struct device_counters *counters = self.open_at;
-	if (is_owner() && device_counters_number(counters) == offer->device_id) {
+	if (atomic_load(&self.owner) && device_counters_number(counters) == offer->device_id) {
 		self.nr_own++;
 		self.is_shared |= counters->context != offer->call->context;
 		measurements_call(device_counters_measurement(counters),
@@ -407,16 +413,16 @@ static void enter_ranges(struct range_offer *offer)
 	if (offer->thread->lane != LAUNCH_THREAD_NO_LANE &&
 	    !(launch_cbid_flags(offer->cbid) & (RECORD_LAUNCH_HOST | LAUNCH_CBID_POLL)))
 		nvtx_ranges_offer(take_range, offer);
-	if (is_owner())
+	if (atomic_load(&self.owner))
 		follow_range(offer);
 }
 
 /* A call of a range failed. */
 static void exit_ranges(uint32_t cbid, const struct cupti_callback_data *call)
 {
-	if (!is_owner() || !lock_for(CALLBACK_WAIT_S))
+	if (!atomic_load(&self.owner) || !lock_for(CALLBACK_WAIT_S))
 		return;
-	if (is_owner() && self.open_at->context == call->context)
+	if (atomic_load(&self.owner) && self.open_at->context == call->context)
 		measurements_uncall(device_counters_measurement(self.open_at), kernels_of(cbid));
 	pthread_mutex_unlock(&self.lock);
 }

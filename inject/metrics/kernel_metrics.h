@@ -3,8 +3,9 @@
  * into a table. Nothing is replayed.
  *
  * Or it measures ranges of the program (--ranges, nvtx_ranges.h). A range counts from its first call that asks the GPU
- * for work to its end, where its thread waits for the context's work. Kernels inside run as they would. One range of
- * the process is measured at a time; within it others are not, since CUPTI would take a run for each level of nesting.
+ * for work to its end, where its thread waits for the context's work. What other threads launch in the context
+ * meanwhile is the range's as well, such as a backward pass. Kernels inside run as they would. One range of the process
+ * is measured at a time; within it others are not, since CUPTI would take a run for each level of nesting.
  *
  * Launches and ranges are not measured
  * - in a process that captures a stream at that moment: CUPTI's calls would break the capture;
@@ -13,9 +14,10 @@
  * - of a second context of a GPU while another one is measured.
  *
  * An open range is given up before a capture begins, or a kernel of NCCL's is launched. Ranges may have graphs and
- * cooperative launches. LEDGER_METRIC_REFUSED counts ranges that were wanted and could not be measured. A launch or
- * range beside which another thread launched is dropped (LEDGER_METRIC_SHARED). Where CUPTI refuses, a notice says why,
- * and the rest of the profile goes on. One per process. */
+ * cooperative launches. LEDGER_METRIC_REFUSED counts ranges that were wanted and could not be measured. A launch
+ * beside which another thread launched is dropped (LEDGER_METRIC_SHARED), and so is a range beside which another
+ * thread's range of these began, or at whose begin or end another thread was at a launch. Where CUPTI refuses, a notice
+ * says why, and the rest of the profile goes on. One per process. */
 #ifndef KERNEL_METRICS_H
 #define KERNEL_METRICS_H
 

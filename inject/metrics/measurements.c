@@ -149,9 +149,11 @@ void measurements_call(uint32_t number, uint32_t correlation_id, uint32_t nr_ker
 	if (measurement->is_used && measurement->nr_parts) {
 		struct part *part = &measurement->parts[measurement->nr_parts - 1];
 
-		if (part->second == 0 && correlation_id != part->first)
+		if (correlation_id != part->first &&
+		    (part->second == 0 || (int32_t)(correlation_id - part->second) < 0))
 			part->second = correlation_id;
-		part->last = correlation_id;
+		if ((int32_t)(correlation_id - part->last) > 0)
+			part->last = correlation_id;
 		if (nr_kernels == MEASUREMENTS_UNKNOWN)
 			measurement->is_vague = true;
 		else

@@ -30,7 +30,7 @@ uint32_t measurements_begin(const struct metric_subject *subject);
  * asks the GPU for work. */
 void measurements_launch(uint32_t number, uint32_t correlation_id, uint64_t now_ns);
 
-/* Adds a call, the first one as well, to the last range, before the call is made. Calls have rising ids. nr_kernels:
+/* Adds a call, the first one as well, to the last range, before the call is made. Threads' ids may cross. nr_kernels:
  * how many records of kernels it will have. Where that is not known, as with graphs, the range takes what has come by
  * measurements_expire(). A range without kernels counts as not measured. The second function takes kernels back,
  * because their launch failed. */

@@ -99,6 +99,15 @@ same "devices: the first" "$(measured devices)" "first 1 1 2"
 same "devices: values" "$(values devices first=r0+r1)" ok
 same "devices: the second is refused" "$(ledger devices)" "1 0 0 1"
 
+# What another thread launches without a range belongs to the range, as PyTorch's backward pass does.
+profile helper '' 4 sol helper 0
+same "helper: the range" "$(measured helper)" "first 1 1 3"
+same "helper: values" "$(values helper first=r0+r2+r1)" ok
+same "helper: the ledger" "$(ledger helper)" "1 0 0 0"
+profile elsewhere '' 4 sol helper 1
+same "elsewhere: the range" "$(measured elsewhere)" "first 1 1 2"
+same "elsewhere: values" "$(values elsewhere first=r0+r1)" ok
+
 # Ranges that never end are told, and disturb no others.
 profile left '' 4 sol left
 same "left: the one behind" "$(measured left)" "after 1 1 1"

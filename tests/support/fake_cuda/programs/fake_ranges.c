@@ -1,6 +1,6 @@
 /* Opens ranges of flamegrid.h around kernels in known numbers, for tests of measured ranges.
  *
- *   fake_ranges nested ROUNDS | steps ROUNDS | graphs | threads DEVICE | left
+ *   fake_ranges nested ROUNDS | steps ROUNDS | graphs | threads DEVICE | helper DEVICE | left
  *
  * Kernels are named r0, r1 and r2; each case works on device 0, unless it says else.
  * - nested: in each round the range "outer" has a copy, r0, the range "inner" and r0 again; "inner" has r1, a wait for the
@@ -10,6 +10,7 @@
  *   of that graph, and r0.
  * - threads: while one thread has "first" open, with r0 before and r1 behind it, another one opens and closes "second",
  *   with r2 on the device given.
+ * - helper: the same, but the other thread has no range.
  * - left: a thread ends in "left", with r0; then "after" has r1; the program ends in "last", with r2.
  * Prints "kernels COUNT" in the end: the kernels that ran. */
 #include <cuda_runtime_api.h>
@@ -34,6 +35,7 @@ static struct {
 	cudaStream_t stream;
 	void *memory;
 	int second_device;
+	bool has_second; /* a range */
 	pthread_barrier_t barrier;
 	_Atomic int nr_kernels;
 } self;
@@ -129,9 +131,11 @@ static void *second_thread(void *unused)
 	require(cudaSetDevice(self.second_device));
 	require(cudaStreamCreate(&stream));
 	pthread_barrier_wait(&self.barrier);
-	flamegrid_range_push("second");
+	if (self.has_second)
+		flamegrid_range_push("second");
 	launch(2, stream);
-	flamegrid_range_pop();
+	if (self.has_second)
+		flamegrid_range_pop();
 	pthread_barrier_wait(&self.barrier);
 	require(cudaDeviceSynchronize());
 	return unused;
@@ -176,8 +180,9 @@ static bool run(const char *what, int number)
 {
 	if (strcmp(what, "graphs") == 0) {
 		graphs();
-	} else if (strcmp(what, "threads") == 0) {
+	} else if (strcmp(what, "threads") == 0 || strcmp(what, "helper") == 0) {
 		self.second_device = number;
+		self.has_second = *what == 't';
 		threads();
 	} else if (strcmp(what, "left") == 0) {
 		leave();
@@ -197,7 +202,8 @@ int main(int argc, char **argv)
 	require(cudaStreamCreate(&self.stream));
 	require(cudaMalloc(&self.memory, COPY_BYTES));
 	if (argc < 2 || !run(argv[1], argc > 2 ? atoi(argv[2]) : 0)) {
-		fputs("usage: fake_ranges nested ROUNDS|steps ROUNDS|graphs|threads DEVICE|left\n",
+		fputs("usage: fake_ranges nested ROUNDS|steps ROUNDS|graphs|threads DEVICE|helper "
+		      "DEVICE|left\n",
 		      stderr);
 		return 2;
 	}
