@@ -12,6 +12,7 @@
 #include "waiting_work.h"
 
 #include "inject/base/definition_writer.h"
+#include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/launch_callback.h"
@@ -272,7 +273,8 @@ static void range_ends(uint8_t token, bool with_thread)
 {
 	int saved_errno = errno;
 
-	if (!is_owner() || !lock_for(CAPTURE_WAIT_S))
+	/* In a forked child the lock may be held for good. */
+	if (!is_owner() || lifecycle_state() == LIFECYCLE_FORKED || !lock_for(CAPTURE_WAIT_S))
 		return;
 	if (is_owner() && self.token == token) {
 		if (with_thread) {

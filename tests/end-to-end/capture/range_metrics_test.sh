@@ -118,6 +118,23 @@ profile last '^last$' 4 sol left
 same "last: none" "$(measured last)$(ledger last)" "0 0 0 1"
 contains "last: told" "$scratch/last.err" "a range last is not measured: it never ended"
 
+# A kernel of NCCL's may wait for what comes later: its range is given up, and others until its record has come.
+profile collective '' 4 sol collective
+same "collective: none" "$(measured collective)$(ledger collective)" "0 0 0 2"
+same "collective: no range was open beside it" "$(grep -c nccl "$scratch/collective.ranges")" 0
+
+# A launch that fails has no record to wait for, and a range without a kernel is none.
+profile failed '' 4 sol failed
+same "failed: two kernels" "$(measured failed)" "failed 1 1 2"
+same "failed: values" "$(values failed failed=r0+r1)" ok
+same "failed: the ledger" "$(ledger failed)" "1 0 0 0"
+
+# A merged profile has the rows of both.
+"$flamegrid" merge -o "$scratch/both" "$scratch/nested" "$scratch/steps" >"$scratch/out" 2>&1
+"$flamegrid" report "$scratch/both" -f json -o "$scratch/both.json"
+same "merge: rows" "$(measured both)" "$(printf '%s\n' 'inner 2 1 2' 'outer 2 1 4' 'step 3 1 2')"
+same "merge: values" "$(values both outer=r0+r1+r2+r0 inner=r1+r2 step=r0+r1)" ok
+
 # A refusal costs the metrics alone.
 FAKE_CUPTI_METRICS_REFUSED=35 profile refused '' 4 sol nested 3
 contains "refused: the reason" "$scratch/refused.err" "ranges of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"

@@ -1,6 +1,7 @@
 /* Opens ranges of flamegrid.h around kernels in known numbers, for tests of measured ranges.
  *
- *   fake_ranges nested ROUNDS | steps ROUNDS | graphs | threads DEVICE | helper DEVICE | left
+ *   fake_ranges nested ROUNDS | steps ROUNDS | graphs | threads DEVICE | helper DEVICE | left |
+ *               collective | failed
  *
  * Kernels are named r0, r1 and r2; each case works on device 0, unless it says else.
  * - nested: in each round the range "outer" has a copy, r0, the range "inner" and r0 again; "inner" has r1, a wait for the
@@ -12,6 +13,8 @@
  *   with r2 on the device given.
  * - helper: the same, but the other thread has no range.
  * - left: a thread ends in "left", with r0; then "after" has r1; the program ends in "last", with r2.
+ * - collective: "comm" has r0, a kernel with the name of one of NCCL's, and r0; "behind" has r1, at once.
+ * - failed: "failed" has r0, a launch that fails, and r1; "copies" has a copy.
  * Prints "kernels COUNT" in the end: the kernels that ran. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -29,6 +32,7 @@ static struct fake_cuda_kernel kernels[] = {
 	FAKE_CUDA_KERNEL_INIT("r0", FAKE_CUDA_FIXED_NS(1000)),
 	FAKE_CUDA_KERNEL_INIT("r1", FAKE_CUDA_FIXED_NS(2000)),
 	FAKE_CUDA_KERNEL_INIT("r2", FAKE_CUDA_FIXED_NS(3000)),
+	FAKE_CUDA_KERNEL_INIT("ncclDevKernel_AllReduce", FAKE_CUDA_FIXED_NS(4000)),
 };
 
 static struct {
@@ -55,13 +59,18 @@ static void launch(int kernel, cudaStream_t stream)
 	self.nr_kernels++;
 }
 
-static void nested(void)
+static void copy(void)
 {
 	static char host[COPY_BYTES];
 
-	flamegrid_range_push("outer");
 	require(cudaMemcpyAsync(self.memory, host, COPY_BYTES, cudaMemcpyHostToDevice,
 				self.stream));
+}
+
+static void nested(void)
+{
+	flamegrid_range_push("outer");
+	copy();
 	launch(0, self.stream);
 	flamegrid_range_push("inner");
 	launch(1, self.stream);
@@ -176,6 +185,32 @@ static void leave(void)
 	launch(2, self.stream);
 }
 
+static void collective(void)
+{
+	flamegrid_range_push("comm");
+	launch(0, self.stream);
+	launch(3, self.stream);
+	launch(0, self.stream);
+	flamegrid_range_pop();
+	flamegrid_range_push("behind");
+	launch(1, self.stream);
+	flamegrid_range_pop();
+}
+
+static void fail(void)
+{
+	flamegrid_range_push("failed");
+	launch(0, self.stream);
+	if (cudaLaunchKernel(&kernels[2], (dim3){8, 1, 1}, (dim3){4096, 1, 1}, NULL, 0,
+			     self.stream) == cudaSuccess)
+		exit(3);
+	launch(1, self.stream);
+	flamegrid_range_pop();
+	flamegrid_range_push("copies");
+	copy();
+	flamegrid_range_pop();
+}
+
 static bool run(const char *what, int number)
 {
 	if (strcmp(what, "graphs") == 0) {
@@ -186,6 +221,10 @@ static bool run(const char *what, int number)
 		threads();
 	} else if (strcmp(what, "left") == 0) {
 		leave();
+	} else if (strcmp(what, "collective") == 0) {
+		collective();
+	} else if (strcmp(what, "failed") == 0) {
+		fail();
 	} else if (strcmp(what, "nested") == 0 || strcmp(what, "steps") == 0) {
 		for (int i = 0; i < number; i++)
 			*what == 'n' ? nested() : step();
@@ -203,7 +242,7 @@ int main(int argc, char **argv)
 	require(cudaMalloc(&self.memory, COPY_BYTES));
 	if (argc < 2 || !run(argv[1], argc > 2 ? atoi(argv[2]) : 0)) {
 		fputs("usage: fake_ranges nested ROUNDS|steps ROUNDS|graphs|threads DEVICE|helper "
-		      "DEVICE|left\n",
+		      "DEVICE|left|collective|failed\n",
 		      stderr);
 		return 2;
 	}
