@@ -101,7 +101,8 @@ FLAMEGRID_FUNCTION const struct flamegrid_api *flamegrid_guest(void)
 }
 
 /* Opens a range in the calling thread; nvtxRangePushA() does the same. GPU work that the thread launches in it stands
- * under it (--record nvtx). Ranges may be nested, 64 deep. --capture-range nvtx:NAME captures while it is open. */
+ * under it (--record nvtx). Ranges may be nested, 64 deep. --capture-range nvtx:NAME captures while it is open;
+ * --metrics sol --ranges NAME measures it. */
 FLAMEGRID_FUNCTION void flamegrid_range_push(const char *name)
 {
 	const struct flamegrid_api *api = flamegrid_guest();

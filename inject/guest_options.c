@@ -83,6 +83,8 @@ void guest_options_read(struct guest_options *options, struct definition_writer 
 		misunderstood(notices, METRIC_OPTIONS_ENV, "no launch is measured");
 	if (options->metrics.nr_names)
 		options->record |= RECORD_OPTION_METRICS;
+	if (options->metrics.are_ranges)
+		options->record |= RECORD_OPTION_NVTX;
 	options->api = text_of(API_OPTIONS_ENV);
 	/* A user who attaches begins the capture by a command, when all is ready. */
 	if (self.from_file)

@@ -11,6 +11,7 @@
 #include "inject/window/profiler_range.h"
 #include "inject/window/window_steps.h"
 #include "proto/handshake.h"
+#include "proto/options/metric_options.h"
 #include "proto/options/record_options.h"
 #include "proto/options/window_options.h"
 
@@ -33,12 +34,14 @@ static void range_closes(void)
 		capture_window_range(false);
 }
 
+/* Measured ranges are frames, too. */
 static bool are_frames(void)
 {
 	uint32_t record;
 
-	return record_options_parse(getenv(RECORD_OPTIONS_ENV), &record) == 0 &&
-	       (record & RECORD_OPTION_NVTX);
+	return metric_options_are_of_ranges(getenv(METRIC_OPTIONS_ENV)) ||
+	       (record_options_parse(getenv(RECORD_OPTIONS_ENV), &record) == 0 &&
+		record & RECORD_OPTION_NVTX);
 }
 
 /* Decides as the guest's entry point for CUDA does. */

@@ -37,6 +37,9 @@ enum definition_type {
 	DEFINITION_UNLOAD = 18, /* struct definition_unload */
 };
 
+/* From here on name ids are of measured ranges (definition_kernel_metrics), not of kernels. */
+#define DEFINITION_NAME_RANGES (1u << 17)
+
 struct definition_name {
 	uint32_t name_id;   /* from 1 */
 	uint32_t truncated; /* 1: the name was longer than RECORD_NAME_MAX */
@@ -223,23 +226,23 @@ struct definition_cubin {
 
 #define DEFINITION_METRICS_MAX 64u /* of one process */
 
-/* A metric that kernels are measured by: "dram__bytes_read.sum". */
+/* A metric that kernels or ranges are measured by: "dram__bytes_read.sum"; METRIC_OPTIONS_KERNELS has ranges alone. */
 struct definition_metric {
 	uint32_t index; /* below DEFINITION_METRICS_MAX */
 };
 
-/* All measured launches of a kernel from one stack so far. A later definition of the same kernel and stack on the same
- * device replaces it. */
+/* All measured launches of a kernel, or measured ranges of a name, from one stack so far. A later definition of the
+ * same name and stack on the same device replaces it. A range's stack is that of its first call. */
 struct definition_kernel_metrics {
 	uint32_t device_id; /* CUDA ordinal */
 	uint32_t stack_id;  /* as in launch_record, never RECORD_STACK_PROBE */
-	uint32_t name_id;   /* as in gpu_record */
+	uint32_t name_id;   /* as in gpu_record; a range's is above DEFINITION_NAME_RANGES */
 	uint32_t cbid;      /* of the launches, below 2^16 */
-	/* launches that one measurement takes: each counts a part of what the GPU cannot count at once */
+	/* launches, or ranges, that one measurement takes: each counts a part of what the GPU cannot count at once */
 	uint32_t nr_passes;
 	uint32_t nr_sums;  /* struct definition_metric_sum */
 	uint64_t count;    /* measurements */
-	uint64_t total_ns; /* of their launches, by CUPTI's records */
+	uint64_t total_ns; /* of their launches, or of their ranges, by CUPTI's records */
 };
 
 struct definition_metric_sum {

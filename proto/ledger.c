@@ -201,17 +201,20 @@ static const struct {
 					   LEDGER_NOTED},
 	[LEDGER_EXACT_WINDOWS] = {"exact_windows", "exact windows: kernels ran one by one in them",
 				  LEDGER_NOTED},
-	[LEDGER_METRIC_LAUNCHES] = {"metric_launches", "launches measured", LEDGER_PRODUCED},
+	[LEDGER_METRIC_LAUNCHES] = {"metric_launches", "launches and ranges measured",
+				    LEDGER_PRODUCED},
 	[LEDGER_METRIC_SHARED] = {"metric_shared",
-				  "measured launches dropped, because other work ran beside them",
+				  "measurements dropped, because other work ran beside them",
 				  LEDGER_NOTED},
-	[LEDGER_METRIC_LOST] = {"metric_lost", "measured launches lost", LEDGER_LOST},
+	[LEDGER_METRIC_LOST] = {"metric_lost", "measurements lost", LEDGER_LOST},
 	[LEDGER_METER_BUSIEST] =
 		{"meter_busiest",
 		 "calls that metered calls stand for, of the thread that paid most", LEDGER_COST},
 	[LEDGER_METER_BUSIEST_THREAD] = {"meter_busiest_thread",
 					 "new stacks of the thread that paid most", LEDGER_COST},
 	[LEDGER_METER_WALL] = {"meter_wall", "processes that launched", LEDGER_COST},
+	[LEDGER_METRIC_REFUSED] = {"metric_refused", "ranges that could not be measured",
+				   LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -144,10 +144,10 @@ enum ledger_reason {
 		78, /* of those passed on, samples whose launch is not known */
 	/* exact windows (ns: from their begin to their end, while kernels ran one by one) */
 	LEDGER_EXACT_WINDOWS = 79,
-	LEDGER_METRIC_LAUNCHES = 80, /* launches that were measured (--metrics) */
-	/* of these, launches whose counts hold work of other streams, and are dropped */
+	LEDGER_METRIC_LAUNCHES = 80, /* launches or ranges that were measured (--metrics) */
+	/* of these, those whose counts hold other threads' work, and are dropped */
 	LEDGER_METRIC_SHARED = 81,
-	/* of these, launches whose counts are lost: CUPTI has none, no record came, or no room */
+	/* of these, those whose counts are lost: CUPTI has none, no record came, or no room */
 	LEDGER_METRIC_LOST = 82,
 	/* launches that may have the names of a file whose place another one had taken, before the guest noticed */
 	LEDGER_STACK_STALE = 83,
@@ -158,6 +158,8 @@ enum ledger_reason {
 		85, /* new stacks of that lane (ns: the time of its threads) */
 	/* processes that launched (ns: of wall time from their first launch on) */
 	LEDGER_METER_WALL = 86,
+	/* ranges that were to be measured (--ranges), and could not be */
+	LEDGER_METRIC_REFUSED = 87,
 	LEDGER_REASONS,
 };
 

@@ -112,7 +112,7 @@ static int take_sample_gpu(struct capture_options *options, const char *origin, 
 	return fail(error, origin, text, "not a number of samples from 1/s to 1000000/s");
 }
 
-/* The environment holds all three options at once. */
+/* The environment holds all these options at once. */
 static int take_all_metrics(struct capture_options *options, const char *origin, const char *text,
 			    char **error)
 {
@@ -129,7 +129,7 @@ static int take_metrics(struct capture_options *options, const char *origin, con
 	case 0:
 		return 0;
 	case -E2BIG:
-		return fail(error, origin, text, "more than 64 metrics");
+		return fail(error, origin, text, "more than 63 metrics");
 	default:
 		return fail(error, origin, text, "not sol, roofline, or names of metrics");
 	}
@@ -138,7 +138,15 @@ static int take_metrics(struct capture_options *options, const char *origin, con
 static int take_kernels(struct capture_options *options, const char *origin, const char *text,
 			char **error)
 {
-	if (metric_options_kernels(&options->metrics, text) == 0)
+	if (metric_options_regex(&options->metrics, text, false) == 0)
+		return 0;
+	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+}
+
+static int take_ranges(struct capture_options *options, const char *origin, const char *text,
+		       char **error)
+{
+	if (metric_options_regex(&options->metrics, text, true) == 0)
 		return 0;
 	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
 }
@@ -260,6 +268,7 @@ static const struct {
 	{"metrics ", METRIC_OPTIONS_ENV, take_all_metrics},
 	{"metrics", NULL, take_metrics},
 	{"kernels", NULL, take_kernels},
+	{"ranges", NULL, take_ranges},
 	{"launches", NULL, take_launches},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},

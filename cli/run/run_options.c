@@ -270,9 +270,15 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 					  "none");
 	if (!options->capture.metrics.nr_names &&
 	    (option_line_has(&option_table_run, "kernels", argc, argv) ||
+	     option_line_has(&option_table_run, "ranges", argc, argv) ||
 	     option_line_has(&option_table_run, "launches", argc, argv)))
 		return option_line_refuse(&option_table_run,
-					  "--kernels and --launches go with --metrics");
+					  "--kernels, --ranges and --launches go with --metrics");
+	if (option_line_has(&option_table_run, "kernels", argc, argv) &&
+	    option_line_has(&option_table_run, "ranges", argc, argv))
+		return option_line_refuse(&option_table_run,
+					  "--metrics measures kernels or ranges: choose one of "
+					  "--kernels and --ranges");
 	if (options->capture.metrics.nr_names && options->capture.record & RECORD_OPTION_STALLS)
 		return option_line_refuse(&option_table_run,
 					  "--metrics and --record stalls need the same counters: "
@@ -284,7 +290,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	choose_destination(options, &configured, &given);
 	if (options->dormant)
 		options->capture.window = (struct window_options){.dormant = true};
-	if (options->nvtx)
+	if (options->nvtx ||
+	    (options->capture.metrics.nr_names && options->capture.metrics.are_ranges))
 		options->capture.record |= RECORD_OPTION_NVTX;
 	if (options->timeline.keeps && !options->agent_path && !options->aggregator)
 		options->capture.record |= RECORD_OPTION_MARKS;

@@ -310,8 +310,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	if (record->kind == RECORD_GPU_KERNEL) {
 		tally->name_lost += record->name_id == RECORD_NAME_NONE;
 		take_config(activity, record, tally);
-		kernel_metrics_record(record->correlation_id, record->name_id, name,
-				      record->end_ns - record->start_ns);
+		kernel_metrics_record(record, name);
 	}
 	if (is_work && record->graph_node_id && self.nodes) {
 		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);

@@ -7,93 +7,84 @@
 #include <time.h>
 
 #include "capture_calls.h"
+#include "device_counters.h"
 #include "launch_choice.h"
-#include "measurements.h"
-#include "metrics_session.h"
+#include "waiting_work.h"
 
 #include "inject/base/definition_writer.h"
+#include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/launch_callback.h"
 #include "inject/launch/launch_cbid.h"
 #include "inject/launch/launch_thread.h"
+#include "inject/nvtx/nvtx_ranges.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define LAUNCH_T        442u /* cuLaunchKernel_ptsz */
-#define LAUNCH_EX_T     653u /* cuLaunchKernelEx_ptsz */
-#define NOT_CAPTURING   401  /* CUresult: the call that should end a capture did not */
-#define WRONG_THREAD    908
-#define NO_PRIVILEGES   35         /* CUptiResult */
-#define IDLE_NS         500000000u /* after so long without a launch to measure, a look */
-#define PASS_NS         100000000u /* so long a measurement waits for the launch of its next pass */
-#define REST_NS         5000000000u /* and the session's end, so that another context has its turn */
-#define RETRY_NS        1000000000u
-#define TRIES           5u /* of a context */
-#define FLUSH_NS        50000000u
-#define CAPTURE_WAIT_S  10 /* the most that a capture's begin waits for a measured kernel */
-#define CALLBACK_WAIT_S 1
-#define CONTEXTS        64u
-#define CONFIG_BYTES    (6 * sizeof(unsigned int)) /* grid and block */
-
-struct counted {
-	struct metrics_session session;
-	void *context; /* NULL: none is being measured */
-	uint64_t used_ns, retry_ns;
-	uint32_t tries;
-	int refusal; /* CUptiResult of the last try, that no notice has told */
-	bool is_refused, other_context, other_said, is_unknown_said;
-	uint64_t key;                            /* of the launches that the passes are of */
-	uint32_t numbers[METRIC_OPTIONS_MAX];    /* of the session's metrics in the options */
-	uint32_t ranges[METRICS_SESSION_RANGES]; /* their measurements */
-	uint32_t nr_ranges;
-};
+#define LAUNCH_T             442u /* cuLaunchKernel_ptsz */
+#define LAUNCH_EX_T          653u /* cuLaunchKernelEx_ptsz */
+#define LAUNCH_COOPERATIVE   477u
+#define LAUNCH_COOPERATIVE_T 478u
+#define NOT_CAPTURING        401 /* CUresult: the call that should end a capture did not */
+#define WRONG_THREAD         908
+#define CAPTURE_WAIT_S       10 /* the most that a capture's begin waits for a measured kernel */
+#define CALLBACK_WAIT_S      1
+#define CONTEXTS             64u
+#define CONFIG_BYTES         (6 * sizeof(unsigned int)) /* grid and block */
 
 static struct {
 	const struct cupti_library *library;
 	struct definition_writer *definitions;
 	const struct metric_options *options;
-	void (*flush_soon)(void);
 	pthread_mutex_t
 		lock; /* from a measured launch's enter to its exit; around all calls of CUPTI */
+	/* pthread_self() of the thread whose range of the program is open; 0: none. Changes under the lock, as all
+	 * that follows it. */
+	_Atomic uintptr_t owner;
+	uint8_t token; /* of that range (nvtx_ranges_offer) */
+	uint32_t name;
+	uint64_t nr_own;  /* calls on the device that are the range's, but for the first */
+	uint32_t unended; /* the name of the first range that never ended */
+	bool unended_said;
 	struct launch_choice *choice;
-	struct counted devices[RECORD_DEVICES_MAX];
 	_Atomic uint32_t open; /* the correlation id of the measured launch; 0: none */
-	struct counted *open_at;
+	struct device_counters *open_at;
 	uint64_t open_key;
 	uint64_t nr_launches_at; /* on its device, before it */
 	bool is_shared;          /* other threads were at a launch there */
 	_Atomic uint64_t nr_launches[RECORD_DEVICES_MAX];
 	_Atomic uint32_t nr_inside[RECORD_DEVICES_MAX]; /* threads at a launch */
 	_Atomic uint64_t contexts[CONTEXTS]; /* id << 8 | device, by the id's last bits */
-	_Atomic uint32_t nr_captures;        /* at this moment */
-	_Atomic uint32_t nr_waiting; /* kernels that may wait for other GPUs, without record */
-	_Atomic uint64_t next_flush_ns;
-	atomic_bool begun, captured_waiting, captured_said;
+	atomic_bool begun, captured_said;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void range_ends(uint8_t token, bool with_thread);
 
 int kernel_metrics_init(const struct cupti_library *library, struct definition_writer *definitions,
 			const struct metric_options *options, void (*flush_soon)(void))
 {
-	struct metric_sums *sums = metric_sums_create(options->names, options->nr_names);
+	struct metric_sums *sums =
+		metric_sums_create(options->names, options->nr_names + options->are_ranges);
 
 	self.library = library;
 	self.definitions = definitions;
 	self.options = options;
-	self.flush_soon = flush_soon;
-	memset(self.devices, 0, sizeof(self.devices));
+	device_counters_init(library, definitions, options);
 	for (uint32_t i = 0; i < CONTEXTS; i++)
 		atomic_store(&self.contexts[i], 0);
 	for (uint32_t i = 0; i < RECORD_DEVICES_MAX; i++)
 		atomic_store(&self.nr_inside[i], 0);
 	atomic_store(&self.open, 0);
-	atomic_store(&self.nr_captures, 0);
-	atomic_store(&self.nr_waiting, 0);
+	atomic_store(&self.owner, 0);
+	self.unended = NVTX_NAME_LOST;
+	self.unended_said = false;
+	nvtx_ranges_tell_ends(range_ends);
+	waiting_work_init(flush_soon);
 	atomic_store(&self.begun, false);
-	atomic_store(&self.captured_waiting, false);
 	atomic_store(&self.captured_said, false);
 	launch_choice_destroy(self.choice);
-	self.choice = sums ? launch_choice_create(options->launches, options->kernels) : NULL;
+	self.choice = sums ? launch_choice_create(options->launches, options->regex) : NULL;
 	if (!self.choice) {
 		metric_sums_destroy(sums);
 		return -ENOMEM;
@@ -105,55 +96,6 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 bool kernel_metrics_has_begun(void)
 {
 	return atomic_load(&self.begun);
-}
-
-/* ---- looks ----------------------------------------------------------------------------------- */
-
-static void lose_all(struct counted *counted)
-{
-	for (uint32_t i = 0; i < counted->nr_ranges; i++)
-		measurements_lose(counted->ranges[i]);
-	counted->nr_ranges = 0;
-	counted->key = 0;
-}
-
-static void end(struct counted *counted, bool is_gone)
-{
-	metrics_session_end(&counted->session, &self.library->metrics, is_gone);
-	lose_all(counted);
-	counted->context = NULL;
-}
-
-/* Gives measurements their values. The lock is held, and nobody captures a stream. */
-static void look(struct counted *counted)
-{
-	const struct metrics_session *session = &counted->session;
-	const bool is_part = session->config.nr_passes > 1 && !metrics_session_is_full(session);
-	double values[METRIC_OPTIONS_MAX];
-	uint32_t nr_ranges;
-	int result = metrics_session_look(&counted->session, &self.library->metrics, &nr_ranges);
-
-	for (uint32_t i = 0; i < nr_ranges && i < counted->nr_ranges; i++) {
-		if (metrics_config_evaluate(&session->config, &self.library->metrics,
-					    session->counters, session->counters_size, i,
-					    values) == CUPTI_ABI_SUCCESS)
-			measurements_values(counted->ranges[i], counted->numbers, values,
-					    session->config.nr_names);
-	}
-	/* Those that got no values; for the others it is nothing. */
-	for (uint32_t i = nr_ranges; i < counted->nr_ranges; i++) {
-		if (is_part && result == CUPTI_ABI_SUCCESS)
-			measurements_give_up(counted->ranges[i]);
-		else
-			measurements_lose(counted->ranges[i]);
-	}
-	counted->nr_ranges = 0;
-	counted->key = 0;
-	if (result != CUPTI_ABI_SUCCESS) {
-		end(counted, false);
-		counted->refusal = result;
-		counted->is_refused = true;
-	}
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -180,37 +122,6 @@ static uint64_t key_of(uint32_t cbid, const struct cupti_callback_data *call, ui
 				 with_config ? config : NULL, CONFIG_BYTES);
 }
 
-static void refuse(struct counted *counted, int result)
-{
-	counted->tries++;
-	counted->refusal = result;
-	counted->retry_ns = monotonic_ns() + RETRY_NS;
-	counted->is_refused = counted->tries == TRIES || result == NO_PRIVILEGES ||
-			      !self.library->metrics.is_whole;
-}
-
-/* Returns whether the context is being measured from now on. */
-static bool begin(struct counted *counted, uint32_t device_id, void *context)
-{
-	struct metrics_session *session = &counted->session;
-
-	if (counted->is_refused || (counted->tries && monotonic_ns() < counted->retry_ns))
-		return false;
-	int result = metrics_session_begin(session, &self.library->metrics, context, device_id,
-					   self.options);
-	if (result != CUPTI_ABI_SUCCESS) {
-		refuse(counted, result);
-		return false;
-	}
-	counted->context = context;
-	counted->tries = 0;
-	for (uint32_t i = 0, k = 0; i < self.options->nr_names; i++)
-		if (!(session->config.unknown >> i & 1))
-			counted->numbers[k++] = i;
-	atomic_store(&self.begun, true);
-	return true;
-}
-
 /* Returns the device that a call works on; RECORD_DEVICES_MAX: not known. CUPTI is asked once for each context. */
 static uint32_t device_of(const struct cupti_callback_data *call)
 {
@@ -229,25 +140,28 @@ static uint32_t device_of(const struct cupti_callback_data *call)
 	return device_id;
 }
 
-/* Returns where the context is measured; NULL: it is not. */
-static struct counted *counted_of(void *context, uint32_t device_id)
+static bool claim(struct device_counters *counters, const struct cupti_callback_data *call)
 {
-	struct counted *counted = &self.devices[device_id];
-	if (counted->context == context ||
-	    (!counted->context && begin(counted, device_id, context)))
-		return counted;
-	counted->other_context |= counted->context != NULL;
-	return NULL;
+	if (!call->context || !device_counters_claim(counters, call->context))
+		return false;
+	atomic_store(&self.begun, true);
+	return true;
 }
 
-/* Returns whether a launch can be the next pass. Many kernels come once, so the first launch of each is none. */
-static bool takes_pass(struct counted *counted, uint64_t key, bool is_first)
+/* Notes what other threads do on the device. Those that are at a launch may submit it when the counters count. */
+static void note_beside(uint32_t device_id)
 {
-	if (counted->session.config.nr_passes == 1 || counted->key == key)
-		return true;
-	if (counted->key && monotonic_ns() - counted->used_ns >= PASS_NS)
-		look(counted);
-	return !is_first && counted->context && !counted->key;
+	self.nr_launches_at = atomic_load(&self.nr_launches[device_id]);
+	self.is_shared = atomic_load(&self.nr_inside[device_id]) != 1;
+}
+
+/* Returns whether other work may have been counted since. nr_own: the launches since then that belong to it. */
+static bool was_shared(uint64_t nr_own)
+{
+	const uint32_t device_id = device_counters_number(self.open_at);
+
+	return self.is_shared ||
+	       atomic_load(&self.nr_launches[device_id]) != self.nr_launches_at + nr_own;
 }
 
 /* Opens the range of a launch. Returns whether it did. The lock is held. */
@@ -255,70 +169,19 @@ static bool open_range(const struct launch_callback *launch, struct launch_threa
 		       uint32_t cbid, const struct cupti_callback_data *call, uint64_t key,
 		       bool is_first)
 {
-	struct counted *counted = call->context ? counted_of(call->context, device_of(call)) : NULL;
-	struct metrics_session *session = counted ? &counted->session : NULL;
+	const uint32_t device_id = device_of(call);
+	struct device_counters *counters = &device_counters[device_id];
+	const struct metric_subject subject = {.stack_id = launch_callback_stack(launch, thread),
+					       .cbid = cbid};
 
-	if (!counted || !takes_pass(counted, key, is_first))
+	if (!claim(counters, call) || !device_counters_take_pass(counters, key, is_first))
 		return false;
-	/* With several passes the key tells configurations apart, which the table does not. */
-	if (counted->nr_ranges == 0 || session->config.nr_passes == 1) {
-		const struct metric_subject subject = {
-			.device_id = (uint32_t)(counted - self.devices),
-			.stack_id = launch_callback_stack(launch, thread),
-			.cbid = cbid,
-			.nr_passes = session->config.nr_passes,
-		};
-		const uint32_t number = measurements_begin(&subject);
-
-		if (number == MEASUREMENTS_NONE)
-			return false;
-		counted->ranges[counted->nr_ranges++] = number;
-		counted->key = key;
-	}
-	measurements_launch(counted->ranges[counted->nr_ranges - 1], call->correlation_id,
-			    monotonic_ns());
-	self.nr_launches_at = atomic_load(&self.nr_launches[counted - self.devices]);
-	/* Others that are at a launch may submit it when the range is open. */
-	self.is_shared = atomic_load(&self.nr_inside[counted - self.devices]) != 1;
-	int result = metrics_session_push(session, &self.library->metrics);
-	if (result == CUPTI_ABI_SUCCESS) {
-		self.open_at = counted;
-		self.open_key = key;
-		atomic_store(&self.open, call->correlation_id);
-		return true;
-	}
-	measurements_failed(counted->ranges[counted->nr_ranges - 1]);
-	counted->ranges[counted->nr_ranges - 1] = MEASUREMENTS_NONE;
-	end(counted, false);
-	refuse(counted, result);
-	return false;
-}
-
-/* A kernel that may wait for others is launched. In a captured stream it comes with any launch of the graph. */
-static void note_waiting(void)
-{
-	if (atomic_load(&self.nr_captures))
-		atomic_store(&self.captured_waiting, true);
-	else
-		atomic_fetch_add(&self.nr_waiting, 1);
-}
-
-/* Returns whether nothing runs, or may run, that a range would have to wait for without end. */
-static bool may_measure(void)
-{
-	uint64_t now_ns, next_ns;
-
-	if (atomic_load(&self.nr_captures) || atomic_load(&self.captured_waiting))
+	note_beside(device_id);
+	if (!device_counters_open(counters, &subject, key, call->correlation_id))
 		return false;
-	if (!atomic_load(&self.nr_waiting))
-		return true;
-	now_ns = monotonic_ns();
-	next_ns = atomic_load(&self.next_flush_ns);
-	/* Their records tell when they have ended. */
-	if (now_ns >= next_ns &&
-	    atomic_compare_exchange_strong(&self.next_flush_ns, &next_ns, now_ns + FLUSH_NS))
-		self.flush_soon();
-	return false;
+	self.open_at = counters;
+	atomic_store(&self.open, call->correlation_id);
+	return true;
 }
 
 static void enter(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
@@ -330,20 +193,19 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 	const bool is_first = verdict == LAUNCH_UNKNOWN;
 
 	if (verdict == LAUNCH_WAITING)
-		note_waiting();
+		waiting_work_launched();
 	if (verdict == LAUNCH_DONE || verdict == LAUNCH_WAITING)
 		return;
 	if (pthread_mutex_trylock(&self.lock) != 0) {
-		if (verdict == LAUNCH_UNKNOWN && call->symbol_name &&
-		    (strstr(call->symbol_name, "nccl") || strstr(call->symbol_name, "nvshmem")))
-			note_waiting();
+		if (verdict == LAUNCH_UNKNOWN && waiting_work_is(call->symbol_name))
+			waiting_work_launched();
 		return;
 	}
 	if (verdict == LAUNCH_UNKNOWN)
 		verdict = launch_choice_enter(self.choice, key, call->symbol_name);
 	if (verdict == LAUNCH_WAITING)
-		note_waiting();
-	if (verdict != LAUNCH_WANTED || !may_measure() ||
+		waiting_work_launched();
+	if (verdict != LAUNCH_WANTED || !waiting_work_is_none() ||
 	    !open_range(launch, thread, cbid, call, key_of(cbid, call, stack_id, true), is_first))
 		pthread_mutex_unlock(&self.lock);
 	else
@@ -359,6 +221,216 @@ static bool lock_for(time_t seconds)
 	return pthread_mutex_timedlock(&self.lock, &until) == 0;
 }
 
+/* Closes what is open. nr_own: as was_shared(). */
+static void close_open(uint64_t nr_own, enum device_counters_fate fate)
+{
+	const int closed = device_counters_close(self.open_at);
+
+	/* What was launched until then is counted with it. */
+	if (fate == DEVICE_COUNTERS_DONE && was_shared(nr_own))
+		fate = DEVICE_COUNTERS_SHARED;
+	if (device_counters_keep(self.open_at, closed, fate))
+		launch_choice_measured(self.choice, self.open_key);
+}
+
+/* ---- ranges of the program ------------------------------------------------------------------- */
+
+struct range_offer {
+	const struct launch_callback *launch;
+	struct launch_thread *thread;
+	uint32_t cbid, device_id;
+	const struct cupti_callback_data *call;
+};
+
+static void count_refused(uint32_t device_id)
+{
+	record_ring_count(self.definitions->ring, device_id, LEDGER_METRIC_REFUSED, 1, 0);
+}
+
+static bool is_owner(void)
+{
+	return atomic_load_explicit(&self.owner, memory_order_relaxed) == (uintptr_t)pthread_self();
+}
+
+/* Gives up the range that is open, if there is one. The lock is held. */
+static void cut_range(void)
+{
+	if (!atomic_load(&self.owner))
+		return;
+	atomic_store(&self.owner, 0);
+	count_refused(device_counters_number(self.open_at));
+	close_open(0, DEVICE_COUNTERS_CUT);
+}
+
+static void cut_unended(void)
+{
+	if (atomic_load(&self.owner) && self.unended == NVTX_NAME_LOST)
+		self.unended = self.name;
+	cut_range();
+}
+
+static void range_ends(uint8_t token, bool with_thread)
+{
+	int saved_errno = errno;
+
+	/* In a forked child the lock may be held for good. */
+	if (!is_owner() || lifecycle_state() == LIFECYCLE_FORKED || !lock_for(CAPTURE_WAIT_S))
+		return;
+	if (is_owner() && self.token == token) {
+		if (with_thread) {
+			cut_unended();
+		} else {
+			const uint32_t device_id = device_counters_number(self.open_at);
+
+			/* What others are about to submit may be counted or not. */
+			self.is_shared |= atomic_load(&self.nr_inside[device_id]) != 0;
+			atomic_store(&self.owner, 0);
+			close_open(self.nr_own, DEVICE_COUNTERS_DONE);
+		}
+	}
+	pthread_mutex_unlock(&self.lock);
+	errno = saved_errno;
+}
+
+/* Enters a name that is met for the first time, and defines it if such ranges are measured. */
+static enum launch_verdict judge_name(uint64_t key, uint32_t name)
+{
+	const struct definition_name head = {.name_id = DEFINITION_NAME_RANGES + name};
+	char text[NVTX_RANGES_TEXT];
+
+	nvtx_ranges_text(name, text);
+	enum launch_verdict verdict = launch_choice_enter(self.choice, key, text);
+	if (verdict == LAUNCH_WANTED)
+		definition_writer_put(self.definitions, DEFINITION_NAME, &head, sizeof(head), text,
+				      (uint32_t)strlen(text));
+	return verdict;
+}
+
+/* Returns whether a range that is wanted is measured from now on. */
+static bool begin_range(const struct range_offer *offer, uint64_t key, uint32_t name, bool is_first)
+{
+	struct device_counters *counters = &device_counters[offer->device_id];
+	const struct metric_subject subject = {
+		.stack_id = launch_callback_stack(offer->launch, offer->thread),
+		.name_id = DEFINITION_NAME_RANGES + name,
+		.cbid = offer->cbid,
+		.is_range = true,
+		.kernels_metric = self.options->nr_names,
+	};
+
+	if (atomic_load(&self.owner) || !waiting_work_is_none() || !claim(counters, offer->call)) {
+		self.is_shared |= self.open_at == counters;
+		count_refused(offer->device_id);
+		return false;
+	}
+	if (!device_counters_take_pass(counters, key, is_first))
+		return false;
+	note_beside(offer->device_id);
+	if (!device_counters_open(counters, &subject, key, offer->call->correlation_id)) {
+		count_refused(offer->device_id);
+		return false;
+	}
+	self.open_at = counters;
+	self.open_key = key;
+	self.token = (uint8_t)(self.token % UINT8_MAX + 1);
+	self.name = name;
+	self.nr_own = UINT64_MAX; /* follow_range() adds the first */
+	atomic_store(&self.owner, (uintptr_t)pthread_self());
+	return true;
+}
+
+/* Decides about a range at its first call that asks the GPU for work. Within a measured range none is measured: ranges
+ * take turns. */
+static uint8_t take_range(void *context, uint32_t name)
+{
+	const struct range_offer *offer = context;
+	const uint64_t key = launch_choice_key(offer->call->context_id, RECORD_STACK_NONE,
+					       (const void *)(uintptr_t)name, NULL, 0);
+	enum launch_verdict verdict = launch_choice_find(self.choice, key);
+	const bool is_first = verdict == LAUNCH_UNKNOWN;
+	uint8_t token = 0;
+
+	if (verdict == LAUNCH_DONE || verdict == LAUNCH_WAITING || is_owner())
+		return 0;
+	if (!lock_for(CALLBACK_WAIT_S)) {
+		count_refused(offer->device_id);
+		return 0;
+	}
+	if (is_first)
+		verdict = judge_name(key, name);
+	if (verdict == LAUNCH_WANTED && begin_range(offer, key, name, is_first))
+		token = self.token;
+	pthread_mutex_unlock(&self.lock);
+	return token;
+}
+
+/* Returns how many kernels a call will have records of. */
+static uint32_t kernels_of(uint32_t cbid)
+{
+	if (!launch_cbid_is_launch(cbid))
+		return 0;
+	return is_kernel(cbid) || cbid == LAUNCH_COOPERATIVE || cbid == LAUNCH_COOPERATIVE_T
+		       ? 1
+		       : MEASUREMENTS_UNKNOWN;
+}
+
+/* Adds a call, of any thread, to the range that is open. */
+static void follow_range(const struct range_offer *offer)
+{
+	if (!lock_for(CALLBACK_WAIT_S))
+		return;
+	struct device_counters *counters = self.open_at;
+	if (atomic_load(&self.owner) && device_counters_number(counters) == offer->device_id) {
+		self.nr_own++;
+		self.is_shared |= counters->context != offer->call->context;
+		measurements_call(device_counters_measurement(counters),
+				  offer->call->correlation_id, kernels_of(offer->cbid));
+	}
+	pthread_mutex_unlock(&self.lock);
+}
+
+/* A range must not be open while such a kernel runs, since its end waits for the kernel's. */
+static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	const uint64_t key = key_of(cbid, call, RECORD_STACK_NONE, false);
+	enum launch_verdict verdict = launch_choice_find(self.choice, key);
+
+	if (verdict == LAUNCH_UNKNOWN && lock_for(CALLBACK_WAIT_S)) {
+		verdict = launch_choice_enter(self.choice, key, call->symbol_name);
+		pthread_mutex_unlock(&self.lock);
+	}
+	return verdict == LAUNCH_WAITING ||
+	       (verdict == LAUNCH_UNKNOWN && waiting_work_is(call->symbol_name));
+}
+
+static void enter_ranges(struct range_offer *offer)
+{
+	if (is_kernel(offer->cbid) && launches_waiting(offer->cbid, offer->call)) {
+		waiting_work_launched();
+		if (atomic_load(&self.owner) && lock_for(CAPTURE_WAIT_S)) {
+			cut_range();
+			pthread_mutex_unlock(&self.lock);
+		}
+	}
+	if (offer->thread->lane != LAUNCH_THREAD_NO_LANE &&
+	    !(launch_cbid_flags(offer->cbid) & (RECORD_LAUNCH_HOST | LAUNCH_CBID_POLL)))
+		nvtx_ranges_offer(take_range, offer);
+	if (atomic_load(&self.owner))
+		follow_range(offer);
+}
+
+/* A call of a range failed. */
+static void exit_ranges(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	if (!atomic_load(&self.owner) || !lock_for(CALLBACK_WAIT_S))
+		return;
+	if (atomic_load(&self.owner) && self.open_at->context == call->context)
+		measurements_uncall(device_counters_measurement(self.open_at), kernels_of(cbid));
+	pthread_mutex_unlock(&self.lock);
+}
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
 void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 			  const struct cupti_callback_data *call)
 {
@@ -368,7 +440,9 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	if (capture_calls_begin(cbid)) {
 		bool locked = lock_for(CAPTURE_WAIT_S);
 
-		atomic_fetch_add(&self.nr_captures, 1);
+		if (locked)
+			cut_range();
+		waiting_work_capture(true);
 		if (locked)
 			pthread_mutex_unlock(&self.lock);
 		errno = saved_errno;
@@ -386,183 +460,118 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	thread->measured_device = device_id + 1;
 	atomic_fetch_add(&self.nr_inside[device_id], 1);
 	atomic_fetch_add(&self.nr_launches[device_id], 1);
-	if (is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
+	if (self.options->are_ranges)
+		enter_ranges(&(struct range_offer){launch, thread, cbid, device_id, call});
+	else if (is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
 		enter(launch, thread, cbid, call);
 	errno = saved_errno;
-}
-
-static void close_range(bool failed)
-{
-	struct counted *counted = self.open_at;
-	struct metrics_session *session = &counted->session;
-	int result = metrics_session_pop(session, &self.library->metrics);
-	uint32_t number = counted->ranges[counted->nr_ranges - 1];
-
-	counted->used_ns = monotonic_ns();
-	/* What was launched until the range was closed is counted with it. */
-	if (self.is_shared ||
-	    atomic_load(&self.nr_launches[counted - self.devices]) != self.nr_launches_at)
-		measurements_shared(number);
-	if (failed) {
-		measurements_failed(number);
-		counted->ranges[counted->nr_ranges - 1] = MEASUREMENTS_NONE;
-	}
-	if (result != CUPTI_ABI_SUCCESS) {
-		end(counted, false);
-		refuse(counted, result);
-		return;
-	}
-	const bool is_full = metrics_session_is_full(session);
-	if (!failed && (session->config.nr_passes == 1 || is_full))
-		launch_choice_measured(self.choice, self.open_key);
-	if (is_full || (failed && session->config.nr_passes > 1))
-		look(counted);
 }
 
 void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	const int answer = call->return_value ? *call->return_value : 0;
 	int saved_errno = errno;
-	uint32_t nr;
 
 	if ((capture_calls_begin(cbid) && answer != 0) ||
 	    (capture_calls_end(cbid) && answer != NOT_CAPTURING && answer != WRONG_THREAD)) {
-		nr = atomic_load(&self.nr_captures);
-		while (nr && !atomic_compare_exchange_weak(&self.nr_captures, &nr, nr - 1))
-			;
+		waiting_work_capture(false);
 		return;
 	}
 	struct launch_thread *thread = launch_thread_tls;
 	if (launch_thread_is_real(thread) && thread->measured_device && thread->nested == 0) {
 		atomic_fetch_sub(&self.nr_inside[thread->measured_device - 1], 1);
 		thread->measured_device = 0;
+		if (answer != 0 && self.options->are_ranges)
+			exit_ranges(cbid, call);
 	}
 	if (call->correlation_id == 0 ||
 	    atomic_load_explicit(&self.open, memory_order_relaxed) != call->correlation_id)
 		return;
-	close_range(answer != 0);
+	close_open(0, answer != 0 ? DEVICE_COUNTERS_FAILED : DEVICE_COUNTERS_DONE);
 	atomic_store(&self.open, 0);
 	pthread_mutex_unlock(&self.lock);
 	errno = saved_errno;
 }
 
-void kernel_metrics_record(uint32_t correlation_id, uint32_t name_id, const char *name, uint64_t ns)
+void kernel_metrics_record(const struct gpu_record *record, const char *name)
 {
-	uint32_t nr = atomic_load_explicit(&self.nr_waiting, memory_order_relaxed);
+	const struct measured_kernel kernel = {
+		.correlation_id = record->correlation_id,
+		.name_id = record->name_id,
+		.device_id = record->device_id,
+		.begin_ns = record->start_ns,
+		.end_ns = record->end_ns,
+	};
 
-	if (nr && name && (strstr(name, "nccl") || strstr(name, "nvshmem")))
-		while (nr && !atomic_compare_exchange_weak(&self.nr_waiting, &nr, nr - 1))
-			;
-	measurements_record(correlation_id, name_id, ns);
+	waiting_work_ended(name);
+	measurements_record(&kernel);
 }
 
 /* ---- the guest's own thread, and ends -------------------------------------------------------- */
 
+/* Ends the session of a context, or all (NULL), after a last look if that is possible. */
+static void end_of(void *context, bool is_gone)
+{
+	const bool may_look = !is_gone && !waiting_work_is_capturing();
+
+	for (uint32_t i = 0; i < RECORD_DEVICES_MAX; i++) {
+		struct device_counters *counters = &device_counters[i];
+
+		if (!counters->context || (context && counters->context != context))
+			continue;
+		/* Without CUPTI it is lost with the others. */
+		if (self.open_at == counters && is_gone)
+			atomic_store(&self.owner, 0);
+		else if (self.open_at == counters)
+			cut_unended();
+		if (may_look && counters->context)
+			device_counters_look(counters);
+		if (counters->context)
+			device_counters_end(counters, is_gone);
+	}
+}
+
 void kernel_metrics_forget(void *context)
 {
 	int saved_errno = errno;
-	bool locked = lock_for(CALLBACK_WAIT_S);
 
-	for (uint32_t i = 0; locked && i < RECORD_DEVICES_MAX; i++) {
-		struct counted *counted = &self.devices[i];
-
-		if (counted->context != context)
-			continue;
-		if (!atomic_load(&self.nr_captures))
-			look(counted);
-		end(counted, false);
-	}
-	if (locked)
+	if (lock_for(CALLBACK_WAIT_S)) {
+		end_of(context, false);
 		pthread_mutex_unlock(&self.lock);
+	}
 	errno = saved_errno;
 }
 
 void kernel_metrics_leave(bool ended)
 {
 	int saved_errno = errno;
-	bool locked = lock_for(CALLBACK_WAIT_S);
 
-	for (uint32_t i = 0; locked && i < RECORD_DEVICES_MAX; i++) {
-		struct counted *counted = &self.devices[i];
-
-		if (counted->context && !ended && !atomic_load(&self.nr_captures))
-			look(counted);
-		if (counted->context)
-			end(counted, ended);
-	}
-	if (locked)
+	if (lock_for(CALLBACK_WAIT_S)) {
+		end_of(NULL, ended);
 		pthread_mutex_unlock(&self.lock);
+	}
 	errno = saved_errno;
 }
 
-static void say_unknown(struct counted *counted)
+static void step(struct device_counters *counters, uint64_t now_ns, bool last)
 {
-	const uint64_t unknown = counted->session.config.unknown;
+	if (last && self.open_at == counters)
+		cut_unended();
+	if (!waiting_work_is_capturing() && !(atomic_load(&self.owner) && self.open_at == counters))
+		device_counters_rest(counters, now_ns, last);
+	device_counters_say(counters);
+}
 
-	if (!unknown || counted->is_unknown_said)
+static void say_unended(void)
+{
+	char text[NVTX_RANGES_TEXT];
+
+	if (self.unended == NVTX_NAME_LOST || self.unended_said)
 		return;
-	counted->is_unknown_said = true;
-	for (uint32_t i = 0; i < self.options->nr_names; i++)
-		if (unknown >> i & 1)
-			definition_writer_notice(
-				self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-				"kernels of CUDA device %u are not measured by %s: CUPTI knows no "
-				"such metric for it",
-				(uint32_t)(counted - self.devices), self.options->names[i]);
-}
-
-static void say_refusal(struct counted *counted)
-{
-	const int result = counted->refusal;
-	const char *why =
-		result == NO_PRIVILEGES ? "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 "
-					  "on), or the driver's "
-					  "option NVreg_RestrictProfilingToAdminUsers=0"
-		: !self.library->metrics.is_whole || result == CUPTI_ABI_NOT_SUPPORTED
-			? "this CUPTI or this GPU does not support it, or the metrics take too "
-			  "many "
-			  "passes"
-		: counted->session.config.unknown
-			? "CUPTI knows none of the metrics for it"
-			: "another process may measure it, or a profiler may hold its counters, "
-			  "such as DCGM (dcgmi profile --pause)";
-
-	if (!counted->is_refused || result == CUPTI_ABI_SUCCESS)
-		return;
-	counted->refusal = CUPTI_ABI_SUCCESS;
-	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, result,
-				 "kernels of CUDA device %u are not measured (CUPTI's error %d): "
-				 "%s",
-				 (uint32_t)(counted - self.devices), result, why);
-}
-
-static void say(struct counted *counted)
-{
-	say_unknown(counted);
-	say_refusal(counted);
-	if (counted->other_context && !counted->other_said) {
-		counted->other_said = true;
-		definition_writer_notice(
-			self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-			"kernels of a further context of CUDA device %u are not measured while the "
-			"first one's are: CUPTI measures one context of a GPU at a time",
-			(uint32_t)(counted - self.devices));
-	}
-}
-
-static void step(struct counted *counted, uint64_t now_ns, bool last)
-{
-	const uint64_t idle_ns = now_ns > counted->used_ns ? now_ns - counted->used_ns : 0;
-
-	if (counted->context && !atomic_load(&self.nr_captures)) {
-		const bool is_part = counted->session.config.nr_passes > 1;
-
-		if (last || idle_ns >= (is_part ? REST_NS : IDLE_NS))
-			look(counted);
-		if (counted->context && (last || idle_ns >= REST_NS))
-			end(counted, false);
-	}
-	say(counted);
+	self.unended_said = true;
+	nvtx_ranges_text(self.unended, text);
+	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
+				 "a range %s is not measured: it never ended", text);
 }
 
 void kernel_metrics_step(bool last)
@@ -573,10 +582,11 @@ void kernel_metrics_step(bool last)
 		return;
 	if (last ? lock_for(CALLBACK_WAIT_S) : pthread_mutex_trylock(&self.lock) == 0) {
 		for (uint32_t i = 0; i < RECORD_DEVICES_MAX; i++)
-			step(&self.devices[i], now_ns, last);
+			step(&device_counters[i], now_ns, last);
+		say_unended();
 		pthread_mutex_unlock(&self.lock);
 	}
-	if (atomic_load(&self.captured_waiting) && !atomic_exchange(&self.captured_said, true))
+	if (waiting_work_is_in_graphs() && !atomic_exchange(&self.captured_said, true))
 		definition_writer_notice(
 			self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
 			"kernels are no longer measured: graphs of this process have kernels that "

@@ -2,13 +2,22 @@
  * waits for the context's work, lets the GPU count the launch alone, and waits for its end. Other launches cost a look
  * into a table. Nothing is replayed.
  *
- * Launches are not measured
+ * Or it measures ranges of the program (--ranges, nvtx_ranges.h). A range counts from its first call that asks the GPU
+ * for work to its end, where its thread waits for the context's work. What other threads launch in the context
+ * meanwhile is the range's as well, such as a backward pass. Kernels inside run as they would. One range of the process
+ * is measured at a time; within it others are not, since CUPTI would take a run for each level of nesting.
+ *
+ * Launches and ranges are not measured
  * - in a process that captures a stream at that moment: CUPTI's calls would break the capture;
  * - while a kernel of NCCL's may run, because such a kernel may wait for what this thread launches later; nor such
  *   kernels themselves, nor cooperative launches, nor graphs;
  * - of a second context of a GPU while another one is measured.
- * A launch beside which another thread launched is dropped (LEDGER_METRIC_SHARED). Where CUPTI refuses, a notice says
- * why, and the rest of the profile goes on. One per process. */
+ *
+ * An open range is given up before a capture begins, or a kernel of NCCL's is launched. Ranges may have graphs and
+ * cooperative launches. LEDGER_METRIC_REFUSED counts ranges that were wanted and could not be measured. A launch
+ * beside which another thread launched is dropped (LEDGER_METRIC_SHARED), and so is a range beside which another
+ * thread's range of these began, or at whose begin or end another thread was at a launch. Where CUPTI refuses, a notice
+ * says why, and the rest of the profile goes on. One per process. */
 #ifndef KERNEL_METRICS_H
 #define KERNEL_METRICS_H
 
@@ -20,6 +29,7 @@
 struct cupti_callback_data;
 struct cupti_library;
 struct definition_writer;
+struct gpu_record;
 struct launch_callback;
 
 /* Call it before the others. All pointers are borrowed for good. flush_soon: asks for the GPU's records. Returns 0 or
@@ -34,8 +44,7 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);
 
 /* Takes a kernel's record. name: CUPTI's. CUPTI's thread calls it. */
-void kernel_metrics_record(uint32_t correlation_id, uint32_t name_id, const char *name,
-			   uint64_t ns);
+void kernel_metrics_record(const struct gpu_record *record, const char *name);
 
 /* In a callback: the context is about to be destroyed. Its session ends after a last look. */
 void kernel_metrics_forget(void *context);

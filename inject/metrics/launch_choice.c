@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "waiting_work.h"
+
 #define SLOTS   (2 * LAUNCH_CHOICE_MAX)
 #define WAITING UINT32_MAX
 
@@ -98,7 +100,7 @@ enum launch_verdict launch_choice_enter(struct launch_choice *choice, uint64_t k
 
 	if (atomic_load_explicit(&slot->key, memory_order_relaxed) == key)
 		return launch_choice_find(choice, key);
-	if (name && (strstr(name, "nccl") || strstr(name, "nvshmem")))
+	if (waiting_work_is(name))
 		left = WAITING;
 	else if (choice->has_regex && (!name || regexec(&choice->regex, name, 0, NULL, 0) != 0))
 		left = 0;

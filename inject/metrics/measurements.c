@@ -8,14 +8,23 @@
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
+/* A launch, or a range. CUPTI launches kernels of its own before the range's first call is made, and they may have the
+ * ids behind that call's. */
+struct part {
+	uint32_t first, second, last; /* correlation ids of calls; second 0: there is none */
+	uint32_t nr_kernels, nr_records;
+	uint64_t begin_ns, end_ns;
+};
+
 struct measurement {
-	bool is_used, has_values, is_shared;
+	bool is_used, has_values, is_shared, is_vague; /* the number of kernels is not known */
 	struct metric_subject subject;
-	uint32_t nr_launches, nr_records, nr_values;
-	uint32_t launches[MEASUREMENTS_PARTS]; /* correlation ids; 0: its record has come */
-	uint64_t total_ns, last_ns;
-	uint32_t numbers[METRIC_OPTIONS_MAX];
-	double values[METRIC_OPTIONS_MAX];
+	uint32_t nr_parts, nr_values;
+	struct part parts[MEASUREMENTS_PARTS];
+	uint64_t last_ns;
+	/* of a range, with the number of its kernels */
+	uint32_t numbers[METRIC_OPTIONS_MAX + 1];
+	double values[METRIC_OPTIONS_MAX + 1];
 };
 
 static struct {
@@ -38,8 +47,8 @@ void measurements_init(struct metric_sums *sums, struct record_ring *ring)
 
 static void count(const struct measurement *measurement, enum ledger_reason reason)
 {
-	record_ring_count(self.ring, measurement->subject.device_id, reason,
-			  measurement->nr_launches, 0);
+	record_ring_count(self.ring, measurement->subject.device_id, reason, measurement->nr_parts,
+			  0);
 }
 
 static void forget(struct measurement *measurement)
@@ -52,7 +61,7 @@ static void lose(struct measurement *measurement)
 {
 	if (!measurement->is_used)
 		return;
-	if (measurement->nr_launches) {
+	if (measurement->nr_parts) {
 		count(measurement, LEDGER_METRIC_LAUNCHES);
 		count(measurement,
 		      measurement->is_shared ? LEDGER_METRIC_SHARED : LEDGER_METRIC_LOST);
@@ -60,18 +69,46 @@ static void lose(struct measurement *measurement)
 	forget(measurement);
 }
 
-static void settle(struct measurement *measurement)
+/* Returns whether all records are there. */
+static bool is_whole(const struct measurement *measurement)
 {
-	if (!measurement->has_values || measurement->nr_records < measurement->nr_launches)
+	for (uint32_t i = 0; i < measurement->nr_parts; i++)
+		if (measurement->parts[i].nr_records < measurement->parts[i].nr_kernels)
+			return false;
+	return !measurement->is_vague;
+}
+
+/* Adds a measurement up, which has its values. */
+static void add_up(struct measurement *measurement)
+{
+	const uint32_t nr_values = measurement->nr_values;
+	uint64_t total_ns = 0;
+	double nr_kernels = 0;
+
+	for (uint32_t i = 0; i < measurement->nr_parts; i++) {
+		total_ns += measurement->parts[i].end_ns - measurement->parts[i].begin_ns;
+		nr_kernels += measurement->parts[i].nr_records;
+	}
+	if (nr_kernels == 0) {
+		forget(measurement);
 		return;
+	}
+	measurement->numbers[nr_values] = measurement->subject.kernels_metric;
+	measurement->values[nr_values] = nr_kernels / measurement->nr_parts;
 	if (measurement->is_shared ||
-	    !metric_sums_add(self.sums, &measurement->subject, measurement->total_ns,
-			     measurement->numbers, measurement->values, measurement->nr_values)) {
+	    !metric_sums_add(self.sums, &measurement->subject, total_ns, measurement->numbers,
+			     measurement->values, nr_values + measurement->subject.is_range)) {
 		lose(measurement);
 		return;
 	}
 	count(measurement, LEDGER_METRIC_LAUNCHES);
 	forget(measurement);
+}
+
+static void settle(struct measurement *measurement)
+{
+	if (measurement->has_values && is_whole(measurement))
+		add_up(measurement);
 }
 
 uint32_t measurements_begin(const struct metric_subject *subject)
@@ -94,10 +131,44 @@ void measurements_launch(uint32_t number, uint32_t correlation_id, uint64_t now_
 	struct measurement *measurement = &self.all[number];
 
 	pthread_mutex_lock(&self.lock);
-	if (measurement->is_used && measurement->nr_launches < MEASUREMENTS_PARTS) {
-		measurement->launches[measurement->nr_launches++] = correlation_id;
+	if (measurement->is_used && measurement->nr_parts < MEASUREMENTS_PARTS) {
+		measurement->parts[measurement->nr_parts++] =
+			(struct part){.first = correlation_id,
+				      .last = correlation_id,
+				      .nr_kernels = !measurement->subject.is_range};
 		measurement->last_ns = now_ns;
 	}
+	pthread_mutex_unlock(&self.lock);
+}
+
+void measurements_call(uint32_t number, uint32_t correlation_id, uint32_t nr_kernels)
+{
+	struct measurement *measurement = &self.all[number];
+
+	pthread_mutex_lock(&self.lock);
+	if (measurement->is_used && measurement->nr_parts) {
+		struct part *part = &measurement->parts[measurement->nr_parts - 1];
+
+		if (correlation_id != part->first &&
+		    (part->second == 0 || (int32_t)(correlation_id - part->second) < 0))
+			part->second = correlation_id;
+		if ((int32_t)(correlation_id - part->last) > 0)
+			part->last = correlation_id;
+		if (nr_kernels == MEASUREMENTS_UNKNOWN)
+			measurement->is_vague = true;
+		else
+			part->nr_kernels += nr_kernels;
+	}
+	pthread_mutex_unlock(&self.lock);
+}
+
+void measurements_uncall(uint32_t number, uint32_t nr_kernels)
+{
+	struct measurement *measurement = &self.all[number];
+
+	pthread_mutex_lock(&self.lock);
+	if (measurement->is_used && measurement->nr_parts && nr_kernels != MEASUREMENTS_UNKNOWN)
+		measurement->parts[measurement->nr_parts - 1].nr_kernels -= nr_kernels;
 	pthread_mutex_unlock(&self.lock);
 }
 
@@ -113,8 +184,8 @@ void measurements_failed(uint32_t number)
 	struct measurement *measurement = &self.all[number];
 
 	pthread_mutex_lock(&self.lock);
-	if (measurement->nr_launches)
-		measurement->nr_launches--;
+	if (measurement->nr_parts)
+		measurement->nr_parts--;
 	lose(measurement);
 	pthread_mutex_unlock(&self.lock);
 }
@@ -156,29 +227,42 @@ void measurements_give_up(uint32_t number)
 	pthread_mutex_unlock(&self.lock);
 }
 
-static bool take(struct measurement *measurement, uint32_t correlation_id, uint32_t name_id,
-		 uint64_t ns)
+static bool has_call(const struct part *part, uint32_t correlation_id)
 {
-	for (uint32_t i = 0; i < measurement->nr_launches; i++) {
-		if (measurement->launches[i] != correlation_id)
+	return correlation_id == part->first ||
+	       (part->second && correlation_id - part->second <= part->last - part->second);
+}
+
+static bool take(struct measurement *measurement, const struct measured_kernel *kernel)
+{
+	if (measurement->subject.is_range && measurement->subject.device_id != kernel->device_id)
+		return false;
+	for (uint32_t i = 0; i < measurement->nr_parts; i++) {
+		struct part *part = &measurement->parts[i];
+
+		if (!has_call(part, kernel->correlation_id))
 			continue;
-		measurement->launches[i] = 0;
-		measurement->nr_records++;
-		measurement->total_ns += ns;
-		measurement->subject.name_id = name_id;
+		if (part->nr_records == 0 || kernel->begin_ns < part->begin_ns)
+			part->begin_ns = kernel->begin_ns;
+		if (part->nr_records == 0 || kernel->end_ns > part->end_ns)
+			part->end_ns = kernel->end_ns;
+		part->nr_records++;
+		if (!measurement->subject.is_range)
+			measurement->subject.name_id = kernel->name_id;
 		settle(measurement);
 		return true;
 	}
 	return false;
 }
 
-void measurements_record(uint32_t correlation_id, uint32_t name_id, uint64_t ns)
+void measurements_record(const struct measured_kernel *kernel)
 {
-	if (correlation_id == 0 || atomic_load_explicit(&self.nr_used, memory_order_relaxed) == 0)
+	if (kernel->correlation_id == 0 ||
+	    atomic_load_explicit(&self.nr_used, memory_order_relaxed) == 0)
 		return;
 	pthread_mutex_lock(&self.lock);
 	for (uint32_t i = 0; i < MEASUREMENTS_MAX; i++)
-		if (self.all[i].is_used && take(&self.all[i], correlation_id, name_id, ns))
+		if (self.all[i].is_used && take(&self.all[i], kernel))
 			break;
 	pthread_mutex_unlock(&self.lock);
 }
@@ -191,7 +275,12 @@ void measurements_expire(uint64_t now_ns, bool all)
 		const bool is_late = measurement->has_values &&
 				     now_ns - measurement->last_ns > MEASUREMENTS_WAIT_NS;
 
-		if (measurement->is_used && (all || is_late))
+		if (!measurement->is_used || !(all || is_late))
+			continue;
+		measurement->is_vague = false;
+		if (measurement->has_values && is_whole(measurement))
+			add_up(measurement);
+		else
 			lose(measurement);
 	}
 	pthread_mutex_unlock(&self.lock);

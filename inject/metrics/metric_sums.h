@@ -1,5 +1,5 @@
-/* Adds up what launches were measured by, for each kernel and launch stack, and defines the sums. One thread at a time.
- * Memory is from mmap(). */
+/* Adds up what launches and ranges were measured by, for each name and launch stack, and defines the sums. One thread
+ * at a time. Memory is from mmap(). */
 #ifndef METRIC_SUMS_H
 #define METRIC_SUMS_H
 
@@ -9,14 +9,16 @@
 #include "proto/definition.h"
 #include "proto/options/metric_options.h"
 
-#define METRIC_SUMS_MAX 16384u /* kernels and stacks of one process */
+#define METRIC_SUMS_MAX 16384u /* kernels, or ranges, and stacks of one process */
 
 struct definition_writer;
 struct metric_sums;
 
-/* A measured kernel. */
+/* A measured kernel, or range. */
 struct metric_subject {
 	uint32_t device_id, stack_id, name_id, cbid, nr_passes;
+	bool is_range;
+	uint32_t kernels_metric; /* of a range: the metric that is the number of its kernels */
 };
 
 /* names: of all metrics, borrowed for good. NULL: out of memory. */

@@ -276,6 +276,25 @@ uint32_t nvtx_names_of_domain_handle(const struct nvtx_names *names, const void 
 	return element(handle, names->domains, NVTX_DOMAINS_MAX, sizeof(names->domains[0]));
 }
 
+void nvtx_names_whole(const struct nvtx_names *names, uint32_t name,
+		      char text[static NVTX_NAMES_WHOLE])
+{
+	const struct name *slot = get(names, name);
+
+	if (slot && slot->domain != NVTX_DOMAIN_DEFAULT) {
+		const struct nvtx_text *domain = nvtx_names_domain_text(names, slot->domain);
+
+		memcpy(text, domain->bytes, domain->size);
+		text += domain->size;
+		*text++ = ':';
+	}
+	if (slot) {
+		memcpy(text, slot->text.bytes, slot->text.size);
+		text += slot->text.size;
+	}
+	*text = '\0';
+}
+
 static uint32_t add_code(struct nvtx_names *names, struct record_ring *ring,
 			 const struct name *name)
 {

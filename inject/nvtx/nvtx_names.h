@@ -16,6 +16,8 @@
 /* NVTX_DIGITS_AUTO: names that differ only in their digits, at most */
 #define NVTX_VARIANTS_MAX 64u
 
+#define NVTX_NAMES_WHOLE (2 * NVTX_TEXT_MAX + 2) /* bytes */
+
 #define NVTX_NAME_LOST      0u /* there is no room for the name */
 #define NVTX_DOMAIN_DEFAULT 0u
 
@@ -41,6 +43,10 @@ void nvtx_names_set_places(struct nvtx_names *names, uint32_t title, uint32_t pl
 
 /* Returns the name as it was interned; NULL: NVTX_NAME_LOST, or no such id. Borrowed until destroy. */
 const struct nvtx_text *nvtx_names_text(const struct nvtx_names *names, uint32_t name);
+
+/* Writes "domain:name", or the name alone if its domain is the default one, with a NUL. NVTX_NAME_LOST: "". */
+void nvtx_names_whole(const struct nvtx_names *names, uint32_t name,
+		      char text[static NVTX_NAMES_WHOLE]);
 
 /* Returns the n-th name of the table, from 1, in no order; NULL: there are fewer. Borrowed as above. */
 const struct nvtx_text *nvtx_names_nth(const struct nvtx_names *names, uint32_t n);

@@ -18,7 +18,8 @@ struct open_range {
 	uint64_t range_id; /* id of a started range; 0: pushed */
 	uint32_t name;
 	uint16_t domain;
-	bool watched;
+	bool watched : 1, offered : 1;
+	uint8_t token; /* of whom it was offered to; 0: not accepted */
 };
 
 struct nvtx_thread {
@@ -51,6 +52,8 @@ static struct watch watch; /* constant while watching is set */
 static atomic_bool watching;
 static _Atomic uint32_t nr_watched; /* open */
 static void (*_Atomic tell)(void);  /* NULL: nobody is told */
+/* Whom accepted ranges' ends are told to; set before the first range is offered. */
+static void (*accepted_ends)(uint8_t token, bool with_thread);
 
 /* ---- the watched name */
 
@@ -115,9 +118,12 @@ static void forget_thread(void *user)
 	struct nvtx_thread *thread = user;
 
 	nvtx_ranges_own = NULL;
-	for (uint32_t i = 0; i < thread->nr; i++)
+	for (uint32_t i = 0; i < thread->nr; i++) {
 		if (thread->ranges[i].watched && !thread->ranges[i].range_id)
 			watched_closes();
+		if (thread->ranges[i].token)
+			accepted_ends(thread->ranges[i].token, true);
+	}
 	munmap(thread, sizeof(*thread));
 }
 
@@ -188,9 +194,13 @@ static struct nvtx_thread *own_thread(void)
 
 static void remove_at(struct nvtx_thread *thread, uint32_t i)
 {
+	const uint8_t token = thread->ranges[i].token;
+
 	memmove(&thread->ranges[i], &thread->ranges[i + 1],
 		(thread->nr - i - 1) * sizeof(thread->ranges[0]));
 	thread->nr--;
+	if (__builtin_expect(token, 0))
+		accepted_ends(token, false);
 }
 
 static bool is_open(uint64_t range_id)
@@ -364,8 +374,10 @@ static uint64_t start(uint32_t domain, uint32_t name, bool watched)
 	look_through(thread);
 	/* Without room the range is still open, but in no stack. */
 	if (thread->nr < NVTX_RANGES_DEPTH)
-		thread->ranges[thread->nr++] =
-			(struct open_range){range_id, name, (uint16_t)domain, watched};
+		thread->ranges[thread->nr++] = (struct open_range){.range_id = range_id,
+								   .name = name,
+								   .domain = (uint16_t)domain,
+								   .watched = watched};
 	if (watched)
 		watched_opens();
 	tell_change();
@@ -438,4 +450,32 @@ uint32_t nvtx_ranges_open(uint32_t *out, uint32_t max)
 	while (all > 0)
 		out[nr++] = thread->ranges[--all].name;
 	return nr;
+}
+
+/* ---- offers */
+
+void nvtx_ranges_tell_ends(void (*ended)(uint8_t token, bool with_thread))
+{
+	accepted_ends = ended;
+}
+
+void nvtx_ranges_offer(uint8_t (*take)(void *context, uint32_t name), void *context)
+{
+	struct nvtx_thread *thread = nvtx_ranges_own;
+	uint32_t i = thread ? thread->nr : 0;
+	uint8_t token = 0;
+
+	/* Newer ranges are behind older ones. */
+	while (i > 0 && !thread->ranges[i - 1].offered)
+		i--;
+	for (; thread && i < thread->nr; i++) {
+		thread->ranges[i].offered = true;
+		if (!token)
+			thread->ranges[i].token = token = take(context, thread->ranges[i].name);
+	}
+}
+
+void nvtx_ranges_text(uint32_t name, char text[static NVTX_RANGES_TEXT])
+{
+	nvtx_names_whole(atomic_load(&names), name, text);
 }

@@ -17,6 +17,8 @@
 #define NVTX_RANGES_DEPTH   64u   /* open ranges of a thread that have a frame of their own */
 #define NVTX_RANGES_STARTED 1024u /* started ranges of the process, open at the same time */
 
+#define NVTX_RANGES_TEXT NVTX_NAMES_WHOLE
+
 struct nvtx_thread;
 
 /* Remembers ranges from now on. Call it once or more often, before the first range. The digits of the first call hold.
@@ -74,5 +76,15 @@ static inline bool nvtx_ranges_any(void)
  * name, and once for all the innermost ranges that do not fit into max. Returns the number written. Launches call it:
  * no system call. */
 uint32_t nvtx_ranges_open(uint32_t *names, uint32_t max);
+
+/* Offers the calling thread's open ranges that were not offered before, outermost first, until take() accepts one by a
+ * token, which is not 0. ended() is told the token when that range ends: on its thread, when the range is closed or the
+ * thread ends. If another thread ends a started range, that is at the next range or launch of its own thread. ended():
+ * call it once, before the first offer. */
+void nvtx_ranges_tell_ends(void (*ended)(uint8_t token, bool with_thread));
+void nvtx_ranges_offer(uint8_t (*take)(void *context, uint32_t name), void *context);
+
+/* Writes a name that was offered, as nvtx_names_whole(). */
+void nvtx_ranges_text(uint32_t name, char text[static NVTX_RANGES_TEXT]);
 
 #endif

@@ -91,18 +91,19 @@ int metric_options_launches(struct metric_options *options, const char *text)
 	return 0;
 }
 
-int metric_options_kernels(struct metric_options *options, const char *regex)
+int metric_options_regex(struct metric_options *options, const char *regex, bool of_ranges)
 {
 	regex_t compiled;
 
-	if (strlen(regex) >= sizeof(options->kernels))
+	if (strlen(regex) >= sizeof(options->regex))
 		return -E2BIG;
 	if (*regex) {
 		if (regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB) != 0)
 			return -EINVAL;
 		regfree(&compiled);
 	}
-	strcpy(options->kernels, regex);
+	strcpy(options->regex, regex);
+	options->are_ranges = of_ranges;
 	return 0;
 }
 
@@ -111,27 +112,31 @@ int metric_options_parse(const char *text, struct metric_options *options)
 	*options = (struct metric_options){0};
 	if (!text || !*text)
 		return 0;
+	const bool of_ranges = metric_options_are_of_ranges(text);
 	const char *list = strchr(text, ':');
 	const char *regex = list ? strchr(list + 1, ':') : NULL;
-	int error = regex ? metric_options_launches(options, text) : -EINVAL;
+	int error = regex ? metric_options_launches(options, text + of_ranges) : -EINVAL;
 	if (!error)
 		error = add_all(options, list + 1, ':');
 	if (!error)
-		error = metric_options_kernels(options, regex + 1);
+		error = metric_options_regex(options, regex + 1, of_ranges);
 	if (error)
 		*options = (struct metric_options){0};
+	else if (of_ranges)
+		strcpy(options->names[options->nr_names], METRIC_OPTIONS_KERNELS);
 	return error ? -EINVAL : 0;
 }
 
 void metric_options_format(const struct metric_options *options, char text[METRIC_OPTIONS_TEXT])
 {
 	const uint32_t launches = options->launches ? options->launches : METRIC_OPTIONS_LAUNCHES;
-	size_t size = (size_t)snprintf(text, METRIC_OPTIONS_TEXT, "%u", launches);
+	size_t size = (size_t)snprintf(text, METRIC_OPTIONS_TEXT, "%s%u",
+				       options->are_ranges ? "r" : "", launches);
 
 	for (uint32_t i = 0; i < options->nr_names; i++)
 		size += (size_t)snprintf(text + size, METRIC_OPTIONS_TEXT - size, "%c%s",
 					 i ? ',' : ':', options->names[i]);
-	snprintf(text + size, METRIC_OPTIONS_TEXT - size, ":%s", options->kernels);
+	snprintf(text + size, METRIC_OPTIONS_TEXT - size, ":%s", options->regex);
 }
 
 const char *metric_options_set(uint32_t number, const char **list)

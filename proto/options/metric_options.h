@@ -1,23 +1,30 @@
-/* Which launches are measured, and by what: options --metrics, --kernels and --launches of `flamegrid run`. The guest
- * gets them in its environment as "LAUNCHES:METRIC,…:REGEX". Pure; any thread. */
+/* What is measured, and by what: options --metrics, --kernels, --ranges and --launches of `flamegrid run`. The guest
+ * gets them in its environment as "LAUNCHES:METRIC,…:REGEX", with an 'r' before it for --ranges. Pure; any thread. */
 #ifndef METRIC_OPTIONS_H
 #define METRIC_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define METRIC_OPTIONS_ENV      "FLAMEGRID_METRICS"
-#define METRIC_OPTIONS_MAX      64u /* metrics; as DEFINITION_METRICS_MAX */
+#define METRIC_OPTIONS_MAX      63u /* metrics; below DEFINITION_METRICS_MAX */
 #define METRIC_OPTIONS_NAME     96u /* bytes of a metric's name, with its NUL */
 #define METRIC_OPTIONS_REGEX    256u
 #define METRIC_OPTIONS_TEXT     (METRIC_OPTIONS_MAX * METRIC_OPTIONS_NAME + METRIC_OPTIONS_REGEX + 16u)
 #define METRIC_OPTIONS_LAUNCHES 10u      /* by default */
 #define METRIC_OPTIONS_MOST     1000000u /* launches */
+/* The metric that only measured ranges have: the number of their kernels. The guest counts it itself. */
+#define METRIC_OPTIONS_KERNELS "range__kernels.sum"
 
 struct metric_options {
 	uint32_t nr_names; /* 0: nothing is measured */
-	uint32_t launches; /* of each kernel and stack; 0: METRIC_OPTIONS_LAUNCHES */
-	char names[METRIC_OPTIONS_MAX][METRIC_OPTIONS_NAME];
-	char kernels[METRIC_OPTIONS_REGEX]; /* extended regular expression; "": all kernels */
+	/* of each kernel and stack, or measurements of each range; 0: METRIC_OPTIONS_LAUNCHES */
+	uint32_t launches;
+	bool are_ranges; /* ranges of the program are measured, not single launches */
+	/* if ranges are measured, METRIC_OPTIONS_KERNELS is behind the others */
+	char names[METRIC_OPTIONS_MAX + 1][METRIC_OPTIONS_NAME];
+	/* extended regular expression for names of kernels or ranges; "": all of them */
+	char regex[METRIC_OPTIONS_REGEX];
 };
 
 /* Adds a list of metrics and sets ("sol", "roofline"), separated by commas. A metric that is there already is not added
@@ -28,8 +35,15 @@ int metric_options_add(struct metric_options *options, const char *list);
 /* Sets the number of launches. 0; -EINVAL: it is not from 1 to METRIC_OPTIONS_MOST. */
 int metric_options_launches(struct metric_options *options, const char *text);
 
-/* Sets the regular expression. 0; -EINVAL: it cannot be compiled; -E2BIG: it is too long. */
-int metric_options_kernels(struct metric_options *options, const char *regex);
+/* Sets the regular expression of --kernels, or of --ranges. 0; -EINVAL: it cannot be compiled; -E2BIG: it is too
+ * long. */
+int metric_options_regex(struct metric_options *options, const char *regex, bool of_ranges);
+
+/* Returns whether the environment's text, which may be NULL, is of --ranges, without a look at the rest. */
+static inline bool metric_options_are_of_ranges(const char *text)
+{
+	return text && *text == 'r';
+}
 
 /* Reads the environment's text; NULL or "": nothing is measured. 0 or -EINVAL, and then nothing is measured. */
 int metric_options_parse(const char *text, struct metric_options *options);

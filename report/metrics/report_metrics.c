@@ -10,6 +10,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/kernel_metric.h"
+#include "proto/options/metric_options.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
 
@@ -263,6 +264,23 @@ static void make_rows(const struct builder *builder, struct report_metrics *metr
 	}
 }
 
+/* Ranges have a metric that kernels have not. A range's kernels are in rows of their own, or nowhere. */
+static void tell_ranges(struct report_metrics *metrics)
+{
+	for (uint32_t i = 0; i < metrics->nr_rows; i++) {
+		struct report_metric_row *row = &metrics->rows[i];
+
+		for (uint32_t k = row->first; k < row->first + row->nr; k++) {
+			if (strcmp(metrics->metrics[k].name, METRIC_OPTIONS_KERNELS) != 0)
+				continue;
+			row->is_range = true;
+			row->launches =
+				(uint64_t)(metrics->metrics[k].sum * (double)row->nr_passes + 0.5);
+			row->ns = row->measured_ns;
+		}
+	}
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct report_metric_row *x = a, *y = b;
@@ -290,6 +308,7 @@ static int build(struct builder *builder, struct report_metrics *metrics)
 		return -ENOMEM;
 	qsort_r(builder->cells, builder->nr_cells, sizeof(*builder->cells), by_row, builder);
 	make_rows(builder, metrics, counted);
+	tell_ranges(metrics);
 	free(counted);
 	qsort(metrics->rows, metrics->nr_rows, sizeof(*metrics->rows), by_time);
 	return 0;

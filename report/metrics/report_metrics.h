@@ -1,8 +1,9 @@
-/* What launches of kernels were measured by (run --metrics): a row for each launch stack and kernel, over all processes
- * and GPUs. Part of report_build; used by one thread. */
+/* What launches of kernels, or ranges, were measured by (run --metrics): a row for each launch stack and name, over all
+ * processes and GPUs. Part of report_build; used by one thread. */
 #ifndef REPORT_METRICS_H
 #define REPORT_METRICS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fold_key;
@@ -17,14 +18,16 @@ struct report_metric {
 
 struct report_metric_row {
 	uint32_t node;      /* of the tree: the innermost frame of the launch stack */
-	const char *kernel; /* "gemm" */
-	uint64_t launches;  /* all, measured or not; not those of graphs */
-	uint64_t ns;        /* of these */
-	uint64_t measured;  /* measurements; a metric may have fewer */
+	const char *kernel; /* "gemm"; or the range's name */
+	uint64_t
+		launches; /* all, measured or not; not those of graphs; of a range: its kernels that were measured */
+	uint64_t ns; /* of these; of a range: from its first kernel's begin to the last one's end */
+	uint64_t measured; /* measurements; a metric may have fewer */
 	uint64_t
 		nr_passes; /* launches of one measurement: above 1 its parts are of different launches */
-	uint64_t measured_ns; /* of the measured launches */
+	uint64_t measured_ns; /* of the measured launches, or ranges */
 	uint32_t first, nr;   /* of report_metrics.metrics */
+	bool is_range;        /* a range of the program (--ranges) */
 };
 
 struct report_metrics {

@@ -33,7 +33,7 @@ test("measured kernels stand in a table and below the roofs", async () => {
 	assert.deepEqual(await tabs(page), ["flame", "kernels", "metrics", "lines"]);
 	assert.deepEqual(await rowsOf(page), [
 		["gemm", "main", "60.00 µs", "20", "4", "1.5 GB/s", "75.0 %", "15.0 GFLOP/s", "75.0 %", "10.0"],
-		["<b>norm", "main", "300 ns", "5", "1*", "–", "–", "–", "–", "–"],
+		["[range] <b>norm", "main", "300 ns", "5", "1*", "–", "–", "–", "–", "–"],
 	]);
 	assert.equal(await page.value("document.querySelector('#table tbody td').title.split('\\n')[0]"), "dram__bytes_read.sum: 1000 (500 to 1500)");
 	assert.deepEqual(await svg("circle", "each.textContent.split('\\n')[0]"), ["gemm: 15.0 GFLOP/s, 10.0 FLOP/B, 60.00 µs"]);
@@ -43,7 +43,7 @@ test("measured kernels stand in a table and below the roofs", async () => {
 	assert.equal(roof.length, 3);
 	assert.ok(Math.abs(roof[1][0] - x) < 0.01 && roof[1][1] < y && roof[2][1] === roof[1][1]);
 	await sortBy(page, "Launches");
-	assert.deepEqual(await column(page, 0), ["gemm", "<b>norm"]);
+	assert.deepEqual(await column(page, 0), ["gemm", "[range] <b>norm"]);
 	await finish(page);
 });
 

@@ -240,8 +240,8 @@ static void fill_metrics(struct sample *sample)
 
 	sample_add_leaf(sample, leaf);
 	const uint32_t call = sample_add_node(sample, leaf.node, "cudaLaunchKernel");
-	rows[0] = (struct report_metric_row){call, "gemm", 20, 60000, 4, 1, 4000, 0, 7};
-	rows[1] = (struct report_metric_row){call, "<b>norm", 5, 300, 1, 3, 30, 7, 1};
+	rows[0] = (struct report_metric_row){call, "gemm", 20, 60000, 4, 1, 4000, 0, 7, false};
+	rows[1] = (struct report_metric_row){call, "<b>norm", 5, 300, 1, 3, 30, 7, 1, true};
 	sample->tree.metrics = &metrics;
 }
 

@@ -21,6 +21,7 @@
 #include "conformance_inner.h"
 #include "conformance_log.h"
 #include "conformance_memory.h"
+#include "conformance_ranges.h"
 #include "conformance_timeline.h"
 
 #define DEVICES_MAX        16
@@ -94,14 +95,16 @@ static void *open_first(const char *given, const char *const *names)
 	return library;
 }
 
+static void *cupti;
+
 static bool load(const char *cupti_path)
 {
 	static const char *const cupti_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
 						  NULL};
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-	void *cupti = open_first(cupti_path, cupti_names);
 	bool complete = true;
 
+	cupti = open_first(cupti_path, cupti_names);
 	if (!driver || !cupti) {
 		printf("# %s\n", dlerror());
 		return false;
@@ -428,6 +431,21 @@ static void check_timeline(void)
 	conformance_timeline_run(&subject);
 }
 
+static void check_ranges(void)
+{
+	const struct device *device = &devices[0];
+	const struct ranges_subject subject = {
+		.cupti = cupti,
+		.context = device->context,
+		.device_id = (uint32_t)device->ordinal,
+		.functions = {device->functions[0], device->functions[1], device->functions[2]},
+		.memory = device->memory,
+		.bytes = COPY_BYTES,
+	};
+
+	conformance_ranges_run(&subject);
+}
+
 int main(int argc, char **argv)
 {
 	/* What was found out is not lost if a library crashes. */
@@ -447,6 +465,7 @@ int main(int argc, char **argv)
 	check_memory();
 	check_timeline();
 	check_finalize();
+	check_ranges(); /* behind it, because the guest never finalizes CUPTI once it has counted */
 	check(conformance_call_failed() == 0, "no other call failed (%u did)",
 	      conformance_call_failed());
 	return checks_status();

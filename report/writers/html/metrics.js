@@ -1,4 +1,4 @@
-// The tab of measured kernels: what the GPU's counters say of launches, and where kernels stand below the GPU's roofs.
+// The tab of measured kernels and ranges: what the GPU's counters say of launches, and where kernels stand below the GPU's roofs.
 
 const figureText = (value, text) => value === null || value === undefined ? "–" : text(value);
 const giga = (value, unit) => value >= 1000 ? `${(value / 1000).toFixed(2)} T${unit}` : `${value.toFixed(1)} G${unit}`;
@@ -8,8 +8,9 @@ function makeMetrics() {
 	const rows = profile.kernel_metrics.map((row) => ({ ...row, frames: row.stack.split(";") }));
 	const figure = (label, of, text, help) => ({ label, help, value: (row) => of(row) ?? -1, text: (row) => figureText(of(row), text) });
 	const share = (label, of, help) => ({ label, help, value: of, text: (row) => of(row) < 0 ? "–" : `${of(row).toFixed(1)} %` });
-	const table = makeTable("Measured launches by kernel and launch stack. A name's tooltip has all of its metrics.", [
-		{ ...textColumn("Kernel", ({ kernel }) => visibleText(kernel)), title: ({ metrics }) =>
+	const nameOf = ({ kernel, range }) => (range ? "[range] " : "") + visibleText(kernel);
+	const table = makeTable("Measured kernels or ranges, by launch stack. A name's tooltip has all of its metrics.", [
+		{ ...textColumn("Kernel", nameOf), title: ({ metrics }) =>
 			metrics.map(({ name, mean, min, max }) => `${visibleText(name)}: ${mean} (${min} to ${max})`).join("\n") },
 		{ ...textColumn("Launched by", ({ frames }) => visibleText(frames.at(-2) ?? frames.at(-1))), title: ({ stack }) => visibleText(stack) },
 		timeColumn("Time", ({ ns }) => ns), countColumn("Launches", ({ launches }) => launches),
@@ -65,11 +66,11 @@ function rooflineOf(rows) {
 	add("text", { x: -52, y: -8 }, "FLOP/s");
 	const low = Math.max(10 ** left, 10 ** bottom / bytes);
 	add("polyline", { points: [[low, low * bytes], [ridge, flops], [10 ** right, flops]].map(([x, y]) => `${atX(x)},${atY(y)}`).join(" ") });
-	for (const { kernel, stack, ns, flops_per_byte: x, flops_per_ns: y } of points) {
+	for (const { kernel, stack, ns, range, flops_per_byte: x, flops_per_ns: y } of points) {
 		const point = add("circle", { cx: atX(x), cy: atY(y), r: 3 + 9 * Math.sqrt(ns / most) });
 		const title = document.createElementNS(picture.namespaceURI, "title");
 
-		title.append(`${visibleText(kernel)}: ${giga(y, "FLOP/s")}, ${x.toFixed(1)} FLOP/B, ${timeText(ns)}\n${visibleText(stack)}`);
+		title.append(`${range ? "[range] " : ""}${visibleText(kernel)}: ${giga(y, "FLOP/s")}, ${x.toFixed(1)} FLOP/B, ${timeText(ns)}\n${visibleText(stack)}`);
 		point.append(title);
 	}
 	return [picture];

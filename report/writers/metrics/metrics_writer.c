@@ -15,6 +15,7 @@
 #define NUMBER_SIZE 32u
 #define KILO        1000.0
 #define TOP         20u /* by default */
+#define RANGE       "[range] "
 
 /* A row, or one of its metrics. */
 struct entry {
@@ -86,7 +87,7 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 		text_table_cell(table, "%s", "-");
 	else
 		text_table_cell(table, "%.1f", figures.flops_per_byte);
-	text_table_cell(table, "%s", kernel_of(&entry));
+	text_table_cell(table, "%s%s", row->is_range ? RANGE : "", kernel_of(&entry));
 	text_table_cell(table, "%s", caller_of(tree, row));
 }
 
@@ -104,7 +105,9 @@ static int write_rows(FILE *out, const struct report_tree *tree, const struct te
 	struct text_table table;
 	char text[NUMBER_SIZE];
 
-	fputs("\nMeasured kernels\n", out);
+	fputs(metrics->nr_rows && metrics->rows[0].is_range ? "\nMeasured ranges\n"
+							    : "\nMeasured kernels\n",
+	      out);
 	text_table_begin(&table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		text_table_column(&table, &columns[i]);
@@ -136,7 +139,8 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 	const struct entry entry = {tree, row, NULL};
 	struct text_table table;
 
-	fprintf(out, "\n%s, launched by %s\n", kernel_of(&entry), caller_of(tree, row));
+	fprintf(out, "\n%s%s, launched by %s\n", row->is_range ? RANGE : "", kernel_of(&entry),
+		caller_of(tree, row));
 	text_table_begin(&table, out, form);
 	text_table_column(&table, &(struct text_column){"mean", 16, 0, false, 0});
 	text_table_column(&table, &(struct text_column){"min", 16, 1, false, 0});
@@ -202,6 +206,7 @@ static void write_subject(struct row_text *out, const struct entry *entry)
 	const struct report_metric_row none = {0}, *row = entry->row ? entry->row : &none;
 
 	row_text_string(out, "kernel", kernel_of(entry));
+	row_text_flag(out, "range", row->is_range);
 	row_text_stack(out, "stack", entry->tree ? entry->tree->nodes : NULL,
 		       entry->tree ? entry->tree->strings : NULL, row->node);
 	row_text_count(out, "launches", row->launches);

@@ -112,7 +112,7 @@ same "unknown: the other one is there" "$(values unknown)" ok
 
 # Options that make no sense.
 "$flamegrid" run --launches 3 -- true 2>"$scratch/err"
-contains "options: alone" "$scratch/err" "--kernels and --launches go with --metrics"
+contains "options: alone" "$scratch/err" "--kernels, --ranges and --launches go with --metrics"
 "$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
 contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
 "$flamegrid" run --metrics sol --kernels '(' -- true 2>"$scratch/err"

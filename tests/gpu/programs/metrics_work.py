@@ -1,5 +1,6 @@
 """Work whose counts are known: an addition that reads and writes memory alone, a product of bf16 matrices, a graph, and small
-kernels.
+kernels. NVTX ranges: "step" has the first, the second and 100 small kernels, which are in "tiny"; "backward" has a product and
+its gradient.
 
    metrics_work.py [ROUNDS]
 
@@ -15,6 +16,7 @@ source = torch.ones(ELEMENTS, device='cuda')
 target = torch.empty_like(source)
 left = torch.randn(SIDE, SIDE, device='cuda', dtype=torch.bfloat16)
 small = torch.zeros(16, device='cuda')
+weights = left.clone().requires_grad_()
 
 
 def add():
@@ -30,10 +32,22 @@ def tiny():
 
 
 def step():
+    torch.cuda.nvtx.range_push('step')
     add()
     multiply()
+    torch.cuda.nvtx.range_push('tiny')
     for _ in range(100):
         tiny()
+    torch.cuda.nvtx.range_pop()
+    torch.cuda.nvtx.range_pop()
+
+
+def learn():
+    """PyTorch launches the backward pass, a product of the same size, in a thread of its own."""
+    torch.cuda.nvtx.range_push('backward')
+    (weights @ left).backward(left)
+    torch.cuda.nvtx.range_pop()
+    weights.grad = None
 
 
 step()
@@ -49,6 +63,7 @@ for number in range(ROUNDS):
         torch.cuda.synchronize()
         begin = time.monotonic()
     step()
+    learn()
     graph.replay()
 torch.cuda.synchronize()
 print('bytes', 2 * ELEMENTS * 4)

@@ -7,7 +7,8 @@
 #include "inject/base/definition_writer.h"
 #include "tests/inject/test_ring.h"
 
-static const char names[2][METRIC_OPTIONS_NAME] = {"dram__bytes.sum", "sm__throughput.max"};
+static const char names[3][METRIC_OPTIONS_NAME] = {"dram__bytes.sum", "sm__throughput.max",
+						   METRIC_OPTIONS_KERNELS};
 static const uint32_t both[] = {0, 1};
 static const struct metric_subject subject = {
 	.device_id = 3, .stack_id = 17, .cbid = 307, .nr_passes = 1};
@@ -23,7 +24,7 @@ static int set_up(void **state)
 	(void)state;
 	test_ring_init(&fixture.ring);
 	fixture.writer = DEFINITION_WRITER_INIT(fixture.ring.guest);
-	fixture.sums = metric_sums_create(names, 2);
+	fixture.sums = metric_sums_create(names, 3);
 	assert_non_null(fixture.sums);
 	measurements_init(fixture.sums, fixture.ring.guest);
 	return 0;
@@ -46,6 +47,15 @@ static uint32_t begin(uint32_t correlation_id)
 	return number;
 }
 
+static void record(uint32_t correlation_id, uint32_t name_id, uint64_t ns)
+{
+	measurements_record(&(struct measured_kernel){.correlation_id = correlation_id,
+						      .name_id = name_id,
+						      .device_id = subject.device_id,
+						      .begin_ns = 5000,
+						      .end_ns = 5000 + ns});
+}
+
 static void give(uint32_t number, double first, double second)
 {
 	const double values[] = {first, second};
@@ -62,7 +72,7 @@ static void assert_ledger(uint64_t launches, uint64_t shared, uint64_t lost)
 }
 
 /* Reads the next sums, after the names of all metrics. */
-static bool next(struct definition_kernel_metrics *head, struct definition_metric_sum sums[2])
+static bool next(struct definition_kernel_metrics *head, struct definition_metric_sum sums[3])
 {
 	uint8_t body[512];
 	uint32_t type;
@@ -84,17 +94,17 @@ static bool next(struct definition_kernel_metrics *head, struct definition_metri
 static void values_and_records_come_in_any_order(void **state)
 {
 	struct definition_kernel_metrics head;
-	struct definition_metric_sum sums[2];
+	struct definition_metric_sum sums[3];
 
 	(void)state;
 	uint32_t first = begin(5), second = begin(6);
-	measurements_record(5, 9, 100);
-	measurements_record(7, 9, 1);
+	record(5, 9, 100);
+	record(7, 9, 1);
 	assert_ledger(0, 0, 0);
 	give(second, 4, 8);
 	assert_ledger(0, 0, 0);
 	give(first, 2, 16);
-	measurements_record(6, 9, 300);
+	record(6, 9, 300);
 	assert_ledger(2, 0, 0);
 	assert_true(next(&head, sums));
 	assert_int_equal(head.device_id, 3);
@@ -111,17 +121,17 @@ static void values_and_records_come_in_any_order(void **state)
 static void parts_are_one_measurement(void **state)
 {
 	struct definition_kernel_metrics head;
-	struct definition_metric_sum sums[2];
+	struct definition_metric_sum sums[3];
 
 	(void)state;
 	uint32_t number = begin(5);
-	measurements_record(5, 9, 100);
+	record(5, 9, 100);
 	measurements_launch(number, 6, 2000);
 	measurements_launch(number, 7, 3000);
 	give(number, 1, 1);
-	measurements_record(7, 9, 50);
+	record(7, 9, 50);
 	assert_ledger(0, 0, 0);
-	measurements_record(6, 9, 20);
+	record(6, 9, 20);
 	assert_ledger(3, 0, 0);
 	assert_true(next(&head, sums));
 	assert_int_equal(head.count, 1);
@@ -131,20 +141,20 @@ static void parts_are_one_measurement(void **state)
 static void what_is_shared_or_lost_is_not_added(void **state)
 {
 	struct definition_kernel_metrics head;
-	struct definition_metric_sum sums[2];
+	struct definition_metric_sum sums[3];
 
 	(void)state;
 	uint32_t shared = begin(5), lost = begin(6), failed = begin(7), late = begin(8);
 	measurements_shared(shared);
-	measurements_record(5, 9, 100);
+	record(5, 9, 100);
 	give(shared, 1, 1);
 	measurements_lose(lost);
-	measurements_record(6, 9, 100);
+	record(6, 9, 100);
 	measurements_failed(failed);
 	/* One of two passes, and no further one: its record is nobody's. */
 	measurements_give_up(begin(10));
 	measurements_give_up(MEASUREMENTS_NONE);
-	measurements_record(10, 9, 100);
+	record(10, 9, 100);
 	give(late, 1, 1);
 	assert_ledger(2, 1, 1);
 	measurements_expire(1000 + MEASUREMENTS_WAIT_NS, false);
@@ -173,15 +183,15 @@ static void places_are_used_again(void **state)
 static void values_that_are_none_are_left_out(void **state)
 {
 	struct definition_kernel_metrics head;
-	struct definition_metric_sum sums[2];
+	struct definition_metric_sum sums[3];
 
 	(void)state;
 	uint32_t number = begin(5);
 	give(number, 3, -1);
-	measurements_record(5, 9, 100);
+	record(5, 9, 100);
 	number = begin(6);
 	give(number, 5, __builtin_nan(""));
-	measurements_record(6, 9, 100);
+	record(6, 9, 100);
 	assert_true(next(&head, sums));
 	assert_int_equal(head.count, 2);
 	assert_int_equal(head.nr_sums, 1);
@@ -189,13 +199,146 @@ static void values_that_are_none_are_left_out(void **state)
 	assert_true(sums[0].sum == 8);
 }
 
+static const struct metric_subject range = {.device_id = 3,
+					    .stack_id = 18,
+					    .name_id = 77,
+					    .cbid = 307,
+					    .nr_passes = 1,
+					    .is_range = true,
+					    .kernels_metric = 2};
+
+static void record_of(uint32_t correlation_id, uint32_t device_id, uint64_t begin_ns,
+		      uint64_t end_ns)
+{
+	measurements_record(&(struct measured_kernel){.correlation_id = correlation_id,
+						      .name_id = 9,
+						      .device_id = device_id,
+						      .begin_ns = begin_ns,
+						      .end_ns = end_ns});
+}
+
+/* Its calls are 10 (a kernel), 14 (a copy), 16 (a kernel, which fails) and 20 (a kernel). */
+static uint32_t begin_range(void)
+{
+	const uint32_t number = measurements_begin(&range);
+
+	assert_int_not_equal(number, MEASUREMENTS_NONE);
+	measurements_launch(number, 10, 1000);
+	measurements_call(number, 10, 1);
+	measurements_call(number, 14, 0);
+	measurements_call(number, 16, 1);
+	measurements_uncall(number, 1);
+	measurements_call(number, 20, 1);
+	return number;
+}
+
+static void a_range_has_the_time_and_the_number_of_its_kernels(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	const uint32_t number = begin_range();
+	record_of(20, 3, 400, 700); /* on another stream */
+	record_of(11, 3, 1, 9000);  /* CUPTI's own */
+	record_of(15, 4, 1, 9000);  /* of another device */
+	record_of(21, 3, 1, 9000);  /* behind it */
+	give(number, 4, 8);
+	assert_ledger(0, 0, 0);
+	record_of(10, 3, 500, 900);
+	assert_ledger(1, 0, 0);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.name_id, 77);
+	assert_int_equal(head.stack_id, 18);
+	assert_int_equal(head.count, 1);
+	assert_int_equal(head.total_ns, 500);
+	assert_int_equal(head.nr_sums, 3);
+	assert_int_equal(sums[2].index, 2);
+	assert_true(sums[0].sum == 4 && sums[1].sum == 8 && sums[2].sum == 2);
+	assert_true(sums[2].min == 2 && sums[2].max == 2);
+}
+
+static void ids_of_a_range_may_wrap(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	const uint32_t number = measurements_begin(&range);
+	measurements_launch(number, UINT32_MAX - 3, 1000);
+	measurements_call(number, UINT32_MAX - 3, 1);
+	measurements_call(number, 4, 1); /* another thread was faster */
+	measurements_call(number, UINT32_MAX, 1);
+	record_of(UINT32_MAX - 3, 3, 10, 20);
+	record_of(UINT32_MAX - 2, 3, 10, 99);
+	record_of(UINT32_MAX, 3, 20, 30);
+	record_of(4, 3, 30, 50);
+	record_of(5, 3, 30, 99);
+	give(number, 1, 1);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.total_ns, 40);
+	assert_true(sums[2].sum == 3);
+}
+
+static void a_range_of_unknown_kernels_takes_what_has_come(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	const uint32_t number = begin_range();
+	measurements_call(number, 24, MEASUREMENTS_UNKNOWN);
+	measurements_uncall(number, MEASUREMENTS_UNKNOWN);
+	give(number, 4, 8);
+	record_of(10, 3, 100, 200);
+	record_of(20, 3, 200, 300);
+	for (uint32_t i = 0; i < 5; i++)
+		record_of(24, 3, 300, 400 + i);
+	measurements_expire(1000 + MEASUREMENTS_WAIT_NS, false);
+	assert_ledger(0, 0, 0);
+	measurements_expire(1001 + MEASUREMENTS_WAIT_NS, false);
+	assert_ledger(1, 0, 0);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.total_ns, 304);
+	assert_true(sums[2].sum == 7);
+	/* But those that are known must come. */
+	const uint32_t lost = begin_range();
+	measurements_call(lost, 24, MEASUREMENTS_UNKNOWN);
+	give(lost, 4, 8);
+	record_of(24, 3, 100, 200);
+	measurements_expire(0, true);
+	assert_ledger(2, 0, 1);
+	assert_false(next(&head, sums));
+}
+
+static void a_range_without_kernels_is_not_measured(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	const uint32_t number = measurements_begin(&range);
+	measurements_launch(number, 10, 1000);
+	measurements_call(number, 10, 0);
+	give(number, 1, 1);
+	assert_ledger(0, 0, 0);
+	assert_int_equal(measurements_begin(&range), number);
+	assert_false(next(&head, sums));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(values_and_records_come_in_any_order), TEST(parts_are_one_measurement),
-		TEST(what_is_shared_or_lost_is_not_added),  TEST(places_are_used_again),
+		TEST(values_and_records_come_in_any_order),
+		TEST(parts_are_one_measurement),
+		TEST(what_is_shared_or_lost_is_not_added),
+		TEST(places_are_used_again),
 		TEST(values_that_are_none_are_left_out),
+		TEST(a_range_has_the_time_and_the_number_of_its_kernels),
+		TEST(ids_of_a_range_may_wrap),
+		TEST(a_range_of_unknown_kernels_takes_what_has_come),
+		TEST(a_range_without_kernels_is_not_measured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

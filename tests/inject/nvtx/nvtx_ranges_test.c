@@ -261,12 +261,17 @@ static void watched_range_closes_with_its_thread(void **state)
 	assert_string_equal(trail, "oc");
 }
 
-static void step(void)
+static void step_of(const char *name)
 {
 	struct nvtx_text text;
 
-	nvtx_text_ascii(&text, "step");
+	nvtx_text_ascii(&text, name);
 	nvtx_ranges_step(&text);
+}
+
+static void step(void)
+{
+	step_of("step");
 }
 
 static void a_step_ends_the_one_before_and_no_range_inside(void **state)
@@ -360,6 +365,90 @@ static void changes_but_steps_are_told(void **state)
 	nvtx_ranges_tell(NULL);
 }
 
+static uint8_t wanted_token; /* for the range "wanted" */
+
+static uint8_t take(void *context, uint32_t name)
+{
+	char text[NVTX_RANGES_TEXT];
+
+	nvtx_ranges_text(name, text);
+	strcat(context, text);
+	strcat(context, " ");
+	return strstr(text, "wanted") ? wanted_token : 0;
+}
+
+static void end_of_accepted(uint8_t token, bool with_thread)
+{
+	snprintf(trail + strlen(trail), sizeof(trail) - strlen(trail), "%u%s ", token,
+		 with_thread ? "t" : "");
+}
+
+static const char *offer(void)
+{
+	static char offered[256];
+
+	offered[0] = '\0';
+	nvtx_ranges_offer(take, offered);
+	return offered;
+}
+
+static void each_range_is_offered_once_and_an_accepted_one_has_its_end_told(void **state)
+{
+	(void)state;
+	nvtx_ranges_tell_ends(end_of_accepted);
+	assert_string_equal(offer(), "");
+	push(0, "outer");
+	push(library, "wanted");
+	push(0, "wanted"); /* within an accepted one */
+	wanted_token = 7;
+	assert_string_equal(offer(), "outer library:wanted ");
+	assert_string_equal(offer(), "");
+	nvtx_ranges_pop(0);
+	assert_string_equal(trail, "");
+	push(0, "wanted");
+	wanted_token = 8;
+	assert_string_equal(offer(), "wanted ");
+	nvtx_ranges_pop(library);
+	assert_string_equal(trail, "7 ");
+	nvtx_ranges_pop(0);
+	nvtx_ranges_pop(0);
+	assert_string_equal(trail, "7 8 ");
+	step_of("wanted");
+	assert_string_equal(offer(), "wanted ");
+	step_of("wanted");
+	assert_string_equal(trail, "7 8 8 ");
+	nvtx_ranges_step_end(); /* it was not offered */
+	assert_string_equal(trail, "7 8 8 ");
+}
+
+static void *leave_range_open(void *unused)
+{
+	(void)unused;
+	push(0, "wanted");
+	return strcmp(offer(), "wanted ") == 0 ? names : NULL;
+}
+
+static void an_accepted_range_ends_with_its_thread_or_elsewhere(void **state)
+{
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	nvtx_ranges_tell_ends(end_of_accepted);
+	wanted_token = 9;
+	assert_int_equal(pthread_create(&thread, NULL, leave_range_open, NULL), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, names);
+	assert_string_equal(trail, "9t ");
+	uint64_t range = start("wanted");
+	assert_string_equal(offer(), "wanted ");
+	assert_int_equal(pthread_create(&thread, NULL, end_one, &range), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_string_equal(trail, "9t ");
+	assert_string_equal(OPEN(), ""); /* as a launch looks */
+	assert_string_equal(trail, "9t 9 ");
+}
+
 static void after_off_nothing_is_remembered(void **state)
 {
 	(void)state;
@@ -392,6 +481,8 @@ int main(void)
 		TEST(a_step_without_room_is_not_remembered),
 		TEST(watch_sees_each_step),
 		TEST(changes_but_steps_are_told),
+		TEST(each_range_is_offered_once_and_an_accepted_one_has_its_end_told),
+		TEST(an_accepted_range_ends_with_its_thread_or_elsewhere),
 		TEST(after_off_nothing_is_remembered),
 	};
 

@@ -56,25 +56,48 @@ static void text_and_options_are_the_same(void **state)
 	(void)state;
 	assert_int_equal(metric_options_add(&options, "roofline"), 0);
 	assert_int_equal(metric_options_launches(&options, "7"), 0);
-	assert_int_equal(metric_options_kernels(&options, "gemm:(a|b)$"), 0);
+	assert_int_equal(metric_options_regex(&options, "gemm:(a|b)$", false), 0);
 	metric_options_format(&options, text);
 	assert_int_equal(metric_options_parse(text, &read), 0);
 	assert_int_equal(read.nr_names, options.nr_names);
 	for (uint32_t i = 0; i < read.nr_names; i++)
 		assert_string_equal(read.names[i], options.names[i]);
 	assert_int_equal(read.launches, 7);
-	assert_string_equal(read.kernels, "gemm:(a|b)$");
+	assert_string_equal(read.regex, "gemm:(a|b)$");
+	assert_false(read.are_ranges || metric_options_are_of_ranges(text));
 	options.launches = 0;
 	metric_options_format(&options, text);
 	assert_int_equal(metric_options_parse(text, &read), 0);
 	assert_int_equal(read.launches, METRIC_OPTIONS_LAUNCHES);
 }
 
+static void ranges_have_a_metric_more(void **state)
+{
+	struct metric_options options = {.launches = 3}, read;
+	char text[METRIC_OPTIONS_TEXT];
+
+	(void)state;
+	for (uint32_t i = 0; i < METRIC_OPTIONS_MAX; i++) {
+		snprintf(text, sizeof(text), "m%u", i);
+		assert_int_equal(metric_options_add(&options, text), 0);
+	}
+	assert_int_equal(metric_options_regex(&options, "^step$", true), 0);
+	metric_options_format(&options, text);
+	assert_true(metric_options_are_of_ranges(text));
+	assert_false(metric_options_are_of_ranges(NULL));
+	assert_int_equal(metric_options_parse(text, &read), 0);
+	assert_true(read.are_ranges);
+	assert_string_equal(read.regex, "^step$");
+	assert_int_equal(read.launches, 3);
+	assert_int_equal(read.nr_names, METRIC_OPTIONS_MAX);
+	assert_string_equal(read.names[METRIC_OPTIONS_MAX], METRIC_OPTIONS_KERNELS);
+}
+
 static void other_text_is_refused(void **state)
 {
 	static const char *const texts[] = {
-		"1",     "1:a",    "0:a:",  ":a:",   "1::",       "x:a:",
-		"1:a,:", "1:a b:", "1:a:(", "1:a:[", "1000001:a:"};
+		"1",     "1:a",    "0:a:",  ":a:",   "1::",        "x:a:",
+		"1:a,:", "1:a b:", "1:a:(", "1:a:[", "1000001:a:", "rr1:a:"};
 	struct metric_options options;
 
 	(void)state;
@@ -96,10 +119,10 @@ static void expressions_are_bounded(void **state)
 	(void)state;
 	memset(regex, 'a', sizeof(regex));
 	regex[METRIC_OPTIONS_REGEX] = '\0';
-	assert_int_equal(metric_options_kernels(&options, regex), -E2BIG);
+	assert_int_equal(metric_options_regex(&options, regex, false), -E2BIG);
 	regex[METRIC_OPTIONS_REGEX - 1] = '\0';
-	assert_int_equal(metric_options_kernels(&options, regex), 0);
-	assert_int_equal(metric_options_kernels(&options, "*("), -EINVAL);
+	assert_int_equal(metric_options_regex(&options, regex, false), 0);
+	assert_int_equal(metric_options_regex(&options, "*(", true), -EINVAL);
 	assert_int_equal(metric_options_launches(&options, "3x"), -EINVAL);
 	assert_int_equal(metric_options_launches(&options, "-3"), -EINVAL);
 }
@@ -109,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sets_and_metrics_are_added_once),
 		cmocka_unit_test(lists_that_make_no_sense_are_refused),
+		cmocka_unit_test(ranges_have_a_metric_more),
 		cmocka_unit_test(text_and_options_are_the_same),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(expressions_are_bounded),

@@ -1,0 +1,275 @@
+#include "device_counters.h"
+
+#include <string.h>
+
+#include "inject/base/definition_writer.h"
+#include "inject/base/monotonic.h"
+#include "inject/cupti/cupti_library.h"
+
+#define NO_PRIVILEGES 35           /* CUptiResult */
+#define IDLE_NS       500000000u   /* after so long without work to measure, a look */
+#define REST_NS       5000000000u  /* and the session's end, so that another context has its turn */
+#define PASS_NS       100000000u   /* so long a measurement waits for the launch of its next pass */
+#define RANGE_PASS_NS 60000000000u /* or for its next range: steps of a training may be long */
+#define RETRY_NS      1000000000u
+#define TRIES         5u /* of a context */
+
+static struct {
+	const struct cupti_library *library;
+	struct definition_writer *definitions;
+	const struct metric_options *options;
+} self;
+
+struct device_counters device_counters[RECORD_DEVICES_MAX];
+
+void device_counters_init(const struct cupti_library *library,
+			  struct definition_writer *definitions,
+			  const struct metric_options *options)
+{
+	self.library = library;
+	self.definitions = definitions;
+	self.options = options;
+	memset(device_counters, 0, sizeof(device_counters));
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+static void lose_all(struct device_counters *counters)
+{
+	for (uint32_t i = 0; i < counters->nr_ranges; i++)
+		measurements_lose(counters->ranges[i]);
+	counters->nr_ranges = 0;
+	counters->key = 0;
+}
+
+void device_counters_end(struct device_counters *counters, bool is_gone)
+{
+	metrics_session_end(&counters->session, &self.library->metrics, is_gone);
+	lose_all(counters);
+	counters->context = NULL;
+}
+
+void device_counters_look(struct device_counters *counters)
+{
+	const struct metrics_session *session = &counters->session;
+	const bool is_part = session->config.nr_passes > 1 && !metrics_session_is_full(session);
+	double values[METRIC_OPTIONS_MAX];
+	uint32_t nr_ranges;
+	int result = metrics_session_look(&counters->session, &self.library->metrics, &nr_ranges);
+
+	for (uint32_t i = 0; i < nr_ranges && i < counters->nr_ranges; i++) {
+		if (metrics_config_evaluate(&session->config, &self.library->metrics,
+					    session->counters, session->counters_size, i,
+					    values) == CUPTI_ABI_SUCCESS)
+			measurements_values(counters->ranges[i], counters->numbers, values,
+					    session->config.nr_names);
+	}
+	/* Those that got no values; for the others it is nothing. */
+	for (uint32_t i = nr_ranges; i < counters->nr_ranges; i++) {
+		if (is_part && result == CUPTI_ABI_SUCCESS)
+			measurements_give_up(counters->ranges[i]);
+		else
+			measurements_lose(counters->ranges[i]);
+	}
+	counters->nr_ranges = 0;
+	counters->key = 0;
+	if (result != CUPTI_ABI_SUCCESS) {
+		device_counters_end(counters, false);
+		counters->refusal = result;
+		counters->is_refused = true;
+	}
+}
+
+/* ---- work to be measured --------------------------------------------------------------------- */
+
+static void refuse(struct device_counters *counters, int result)
+{
+	counters->tries++;
+	counters->refusal = result;
+	counters->retry_ns = monotonic_ns() + RETRY_NS;
+	counters->is_refused = counters->tries == TRIES || result == NO_PRIVILEGES ||
+			       !self.library->metrics.is_whole;
+}
+
+/* Returns whether the context is being measured from now on. */
+static bool begin(struct device_counters *counters, uint32_t device_id, void *context)
+{
+	struct metrics_session *session = &counters->session;
+
+	if (counters->is_refused || (counters->tries && monotonic_ns() < counters->retry_ns))
+		return false;
+	int result = metrics_session_begin(session, &self.library->metrics, context, device_id,
+					   self.options);
+	if (result != CUPTI_ABI_SUCCESS) {
+		refuse(counters, result);
+		return false;
+	}
+	counters->context = context;
+	counters->tries = 0;
+	for (uint32_t i = 0, k = 0; i < self.options->nr_names; i++)
+		if (!(session->config.unknown >> i & 1))
+			counters->numbers[k++] = i;
+	return true;
+}
+
+bool device_counters_claim(struct device_counters *counters, void *context)
+{
+	if (counters->context == context ||
+	    (!counters->context && begin(counters, device_counters_number(counters), context)))
+		return true;
+	counters->other_context |= counters->context != NULL;
+	return false;
+}
+
+static uint64_t pass_ns(void)
+{
+	return self.options->are_ranges ? RANGE_PASS_NS : PASS_NS;
+}
+
+bool device_counters_take_pass(struct device_counters *counters, uint64_t key, bool is_first)
+{
+	if (counters->session.config.nr_passes == 1 || counters->key == key)
+		return true;
+	if (counters->key && monotonic_ns() - counters->used_ns >= pass_ns())
+		device_counters_look(counters);
+	return !is_first && counters->context && !counters->key;
+}
+
+bool device_counters_open(struct device_counters *counters, const struct metric_subject *subject,
+			  uint64_t key, uint32_t correlation_id)
+{
+	struct metrics_session *session = &counters->session;
+
+	/* With several passes the key tells configurations apart, which the table does not. */
+	if (counters->nr_ranges == 0 || session->config.nr_passes == 1) {
+		struct metric_subject whole = *subject;
+
+		whole.device_id = device_counters_number(counters);
+		whole.nr_passes = session->config.nr_passes;
+		const uint32_t number = measurements_begin(&whole);
+		if (number == MEASUREMENTS_NONE)
+			return false;
+		counters->ranges[counters->nr_ranges++] = number;
+		counters->key = key;
+	}
+	measurements_launch(device_counters_measurement(counters), correlation_id, monotonic_ns());
+	int result = metrics_session_push(session, &self.library->metrics);
+	if (result == CUPTI_ABI_SUCCESS)
+		return true;
+	measurements_failed(device_counters_measurement(counters));
+	counters->ranges[counters->nr_ranges - 1] = MEASUREMENTS_NONE;
+	device_counters_end(counters, false);
+	refuse(counters, result);
+	return false;
+}
+
+int device_counters_close(struct device_counters *counters)
+{
+	int result = metrics_session_pop(&counters->session, &self.library->metrics);
+
+	counters->used_ns = monotonic_ns();
+	return result;
+}
+
+bool device_counters_keep(struct device_counters *counters, int closed,
+			  enum device_counters_fate fate)
+{
+	struct metrics_session *session = &counters->session;
+	const uint32_t number = device_counters_measurement(counters);
+	const bool is_there = fate == DEVICE_COUNTERS_DONE || fate == DEVICE_COUNTERS_SHARED;
+
+	if (fate == DEVICE_COUNTERS_SHARED)
+		measurements_shared(number);
+	else if (fate == DEVICE_COUNTERS_FAILED)
+		measurements_failed(number);
+	else if (fate == DEVICE_COUNTERS_CUT)
+		measurements_give_up(number);
+	if (!is_there)
+		counters->ranges[counters->nr_ranges - 1] = MEASUREMENTS_NONE;
+	if (closed != CUPTI_ABI_SUCCESS) {
+		device_counters_end(counters, false);
+		refuse(counters, closed);
+		return false;
+	}
+	const bool is_full = metrics_session_is_full(session);
+	const bool is_whole = is_there && (session->config.nr_passes == 1 || is_full);
+	if (is_full || (!is_there && session->config.nr_passes > 1))
+		device_counters_look(counters);
+	return is_whole;
+}
+
+void device_counters_rest(struct device_counters *counters, uint64_t now_ns, bool last)
+{
+	const uint64_t idle_ns = now_ns > counters->used_ns ? now_ns - counters->used_ns : 0;
+	const bool is_part = counters->session.config.nr_passes > 1;
+	const uint64_t rest_ns = is_part && self.options->are_ranges ? RANGE_PASS_NS : REST_NS;
+
+	if (!counters->context)
+		return;
+	if (last || idle_ns >= (is_part ? rest_ns : IDLE_NS))
+		device_counters_look(counters);
+	if (counters->context && (last || idle_ns >= rest_ns))
+		device_counters_end(counters, false);
+}
+
+/* ---- notices --------------------------------------------------------------------------------- */
+
+static const char *what(void)
+{
+	return self.options->are_ranges ? "ranges" : "kernels";
+}
+
+static void say_unknown(struct device_counters *counters)
+{
+	const uint64_t unknown = counters->session.config.unknown;
+
+	if (!unknown || counters->is_unknown_said)
+		return;
+	counters->is_unknown_said = true;
+	for (uint32_t i = 0; i < self.options->nr_names; i++)
+		if (unknown >> i & 1)
+			definition_writer_notice(
+				self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
+				"%s of CUDA device %u are not measured by %s: CUPTI knows no "
+				"such metric for it",
+				what(), device_counters_number(counters), self.options->names[i]);
+}
+
+static void say_refusal(struct device_counters *counters)
+{
+	const int result = counters->refusal;
+	const char *why =
+		result == NO_PRIVILEGES ? "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 "
+					  "on), or the driver's "
+					  "option NVreg_RestrictProfilingToAdminUsers=0"
+		: !self.library->metrics.is_whole || result == CUPTI_ABI_NOT_SUPPORTED
+			? "this CUPTI or this GPU does not support it, or the metrics take too "
+			  "many "
+			  "passes"
+		: counters->session.config.unknown
+			? "CUPTI knows none of the metrics for it"
+			: "another process may measure it, or a profiler may hold its counters, "
+			  "such as DCGM (dcgmi profile --pause)";
+
+	if (!counters->is_refused || result == CUPTI_ABI_SUCCESS)
+		return;
+	counters->refusal = CUPTI_ABI_SUCCESS;
+	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, result,
+				 "%s of CUDA device %u are not measured (CUPTI's error %d): "
+				 "%s",
+				 what(), device_counters_number(counters), result, why);
+}
+
+void device_counters_say(struct device_counters *counters)
+{
+	say_unknown(counters);
+	say_refusal(counters);
+	if (counters->other_context && !counters->other_said) {
+		counters->other_said = true;
+		definition_writer_notice(
+			self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
+			"%s of a further context of CUDA device %u are not measured while the "
+			"first one's are: CUPTI measures one context of a GPU at a time",
+			what(), device_counters_number(counters));
+	}
+}

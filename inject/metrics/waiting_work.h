@@ -1,0 +1,29 @@
+/* Work that forbids to measure, since waiting for it may take for ever or break it: kernels that wait for other GPUs
+ * (NCCL's, NVSHMEM's), and streams that are being captured. Any thread; no lock. */
+#ifndef WAITING_WORK_H
+#define WAITING_WORK_H
+
+#include <stdbool.h>
+
+/* Forgets all. flush_soon: asks for the GPU's records, which tell when kernels have ended. Borrowed for good. */
+void waiting_work_init(void (*flush_soon)(void));
+
+/* Returns whether a kernel of this name, which may be NULL, waits for others. */
+bool waiting_work_is(const char *kernel);
+
+/* Such a kernel is launched. In a captured stream it comes with any launch of the graph, for good. */
+void waiting_work_launched(void);
+
+/* A kernel's record has come. */
+void waiting_work_ended(const char *kernel);
+
+/* A capture begins; or it has ended, or has not begun. */
+void waiting_work_capture(bool begins);
+
+/* Return whether a stream is being captured; whether graphs have such kernels; and whether there is no such work at
+ * all. If such kernels run, the last one asks for records now and then. */
+bool waiting_work_is_capturing(void);
+bool waiting_work_is_in_graphs(void);
+bool waiting_work_is_none(void);
+
+#endif
