@@ -248,7 +248,7 @@ static void say_refusal(struct device_counters *counters)
 			  "passes"
 		: counters->session.config.unknown
 			? "CUPTI knows none of the metrics for it"
-			: "another process may measure it, or a profiler may hold its counters, "
+			: "another process or profiler may hold its counters, "
 			  "such as DCGM (dcgmi profile --pause)";
 
 	if (!counters->is_refused || result == CUPTI_ABI_SUCCESS)

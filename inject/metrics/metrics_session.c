@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "inject/cupti/cupti_abi.h"
+#include "inject/cupti/cupti_host_part.h"
 #include "inject/cupti/metrics_library.h"
 
 #define OUT_OF_MEMORY 8 /* CUptiResult */
@@ -77,6 +78,7 @@ int metrics_session_begin(struct metrics_session *session, const struct metrics_
 	*session = (struct metrics_session){0};
 	if (!library->is_whole)
 		return CUPTI_ABI_NOT_SUPPORTED;
+	cupti_host_part_map(library->call[METRICS_INITIALIZE]);
 	result = library->call[METRICS_INITIALIZE](&initialize);
 	if (result == CUPTI_ABI_SUCCESS)
 		result = library->call[METRICS_CHIP](&chip);

@@ -185,7 +185,7 @@ static void refuse(struct context *context, int result)
 		: result == CUPTI_ABI_NOT_SUPPORTED ? "this CUPTI or this GPU does not support it"
 		: result == CUPTI_ABI_OUT_OF_MEMORY
 			? "not enough memory"
-			: "another process may sample it, or a profiler may hold its counters, "
+			: "another process or profiler may hold its counters, "
 			  "such as DCGM (dcgmi profile --pause)";
 
 	context->given_up = true;
