@@ -162,6 +162,54 @@ static void long_gaps_are_pauses(void **state)
 	profile_destroy(profile);
 }
 
+/* A process's marks of a window's end and of the next window. */
+static void add_pause(uint64_t begin_us, uint64_t end_us)
+{
+	const struct launch_record marks[] = {
+		{.time_ns = begin_us * 1000,
+		 .cbid = RECORD_MARK_WINDOW_END,
+		 .flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK},
+		{.time_ns = end_us * 1000,
+		 .cbid = RECORD_MARK_WINDOW,
+		 .flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK},
+	};
+
+	idle_life_add((struct message){.type = MESSAGE_EVENTS,
+				       .events = {.process_id = 1,
+						  .clock_offset_ns = IDLE_LIFE_OFFSET_NS,
+						  .clock_valid = 1,
+						  .nr_launches = LENGTH(marks),
+						  .launches = marks}});
+}
+
+/* 100 to 300 and 700 to 900 are idle, in two waits; work runs on up to 320. Nothing is known of 320 to 700. */
+static void time_between_capture_windows_is_no_idle_time(void **state)
+{
+	const struct idle_life_kernel first[] = {{0, 100, 7}, {200, 320, 7}};
+	const struct idle_life_kernel second[] = {{900, 1000, 7}};
+	const struct host_sample samples[] = {idle_life_wait(7, 100, 190),
+					      idle_life_wait(7, 400, 750)};
+
+	(void)state;
+	idle_life_begin();
+	idle_life_samples(1, samples, LENGTH(samples));
+	idle_life_kernels(1, first, LENGTH(first));
+	add_pause(310, 700);
+	idle_life_kernels(1, second, LENGTH(second));
+	store_all();
+	assert_folded("", "[unknown];[GPU5_Idle] 160000\n"
+			  "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle] 140000\n");
+	struct profile *profile = load();
+	struct report_busy *busy;
+	assert_sums_are_exact(profile);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	assert_int_equal(busy->rows[0].whole_device, 1);
+	assert_int_equal(busy->rows[0].idle_ns, 300000);
+	assert_int_equal(busy->rows[0].uncaptured_ns, 380000);
+	report_busy_destroy(busy);
+	profile_destroy(profile);
+}
+
 static void without_samples_there_is_no_such_plane(void **state)
 {
 	const struct idle_life_kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
@@ -307,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(gaps_stand_under_what_the_launching_thread_did),
 		TEST(long_gaps_are_pauses),
+		TEST(time_between_capture_windows_is_no_idle_time),
 		TEST(without_samples_there_is_no_such_plane),
 		TEST(what_came_before_the_first_sample_is_unknown_and_counted),
 		TEST(a_clock_that_is_not_known_tells_no_thread),
