@@ -252,6 +252,14 @@ check "kernels by stack: JSON as its schema says" env PATH="/usr/bin:$PATH" pyth
 	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/kernels"
 "$flamegrid" timeline --kernels --by-stack "$scratch/ranks" >"$scratch/kernels" 2>"$scratch/err"
 contains "kernels by stack: the table names lines" "$scratch/kernels" "launched in"
+# The same kernel twice at two places of one function, and others in ranges: no two rows read the same.
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranges" >"$scratch/kernels" 2>"$scratch/err"
+contains "kernels by stack: the table names the range" "$scratch/kernels" "kernel in_step_forward   [NVTX]forward > main > launch"
+same "kernels by stack: the table has no two equal rows" "$(sed -n 's/.*  \(kernel \)/\1/p' "$scratch/kernels" | sort | uniq -d)" ""
+same "kernels by stack: both launches are one row" "$(awk '/ in_nothing / { print $1 }' "$scratch/kernels")" 2
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranges" -f csv >"$scratch/kernels" 2>"$scratch/err"
+same "kernels by stack: no two equal rows" "$(cut -d , -f 1,2,19- "$scratch/kernels" | sort | uniq -d)" ""
+same "kernels by stack: all rows" "$(wc -l <"$scratch/kernels")" 10
 "$flamegrid" timeline --by-stack "$scratch/ranks" -o "$scratch/none" 2>"$scratch/err"
 same "by stack, not kernels: status" $? 2
 "$flamegrid" timeline --kernels "$scratch/ranks" -f json >"$scratch/kernels" 2>"$scratch/err"
