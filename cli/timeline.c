@@ -20,6 +20,7 @@
 #include "cli/timeline_scope.h"
 #include "cli/timeline_show_kernels.h"
 #include "cli/timeline_show_steps.h"
+#include "cli/timeline_summary.h"
 #include "options/option_line.h"
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
@@ -164,38 +165,6 @@ static const char *name_of(const char *path)
 	return path ? path : "standard output";
 }
 
-static void say_result(const struct timeline *timeline, const struct shown *shown,
-		       const struct trace_counts *counts, long size)
-{
-	const struct timeline_events *events = &shown->events;
-	const struct event_sums *log = &events->counts.log;
-	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work +
-				   shown->calls.nr_calls + counts->ranges + counts->idle +
-				   counts->loads;
-	char ranges[64] = "", calls[64] = "", bytes[64] = "";
-
-	if (counts->ranges)
-		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " %s", counts->ranges,
-			 counts->ranges == 1 ? "range or step" : "ranges and steps");
-	if (nr_events && size > 0) /* a pipe tells none */
-		snprintf(bytes, sizeof(bytes), "; %.1f bytes an event",
-			 (double)size / (double)nr_events);
-	if (shown->calls.nr_calls)
-		snprintf(calls, sizeof(calls), ", %" PRIu32 " call%s of NCCL",
-			 shown->calls.nr_calls, shown->calls.nr_calls == 1 ? "" : "s");
-	log_notice("%" PRIu32 " launch%s and %" PRIu32 " piece%s of GPU work of %" PRIu32
-		   " process%s, %" PRIu32 " flow%s%s%s%s in %s",
-		   events->nr_launches, events->nr_launches == 1 ? "" : "es", events->nr_work,
-		   events->nr_work == 1 ? "" : "s", events->nr_ranks,
-		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
-		   events->nr_flows == 1 ? "" : "s", ranges, calls, bytes,
-		   name_of(timeline->output_path));
-	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64
-		   " blocks were read",
-		   (double)(shown->extent.last_ns - shown->extent.first_ns) * 1e-9,
-		   (double)log->bytes / (1 << 20), log->blocks_read, log->blocks);
-}
-
 static void say_clocks(const struct report_clocks *clocks)
 {
 	uint64_t bound_ns = 0;
@@ -241,7 +210,10 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	if (error)
 		log_error("%s: %s", name_of(timeline->output_path), strerror(-error));
 	else
-		say_result(timeline, shown, &counts, size);
+		timeline_summary_say(
+			&(struct timeline_summary){&shown->events, &counts, shown->calls.nr_calls,
+						   shown->extent.last_ns - shown->extent.first_ns,
+						   size, name_of(timeline->output_path)});
 	return error;
 }
 

@@ -1,5 +1,5 @@
-/* Makes one row of kernel_times that read the same: kernels whose names are cut alike, and stacks that differ in what is
- * not shown, as addresses within a function. So no two rows have the same texts. Used by one thread. */
+/* Makes one row of kernel_times that read the same: kernels whose names are cut alike, and stacks that differ in what
+ * is not shown, as addresses within a function. So no two rows have the same texts. Used by one thread. */
 #ifndef KERNEL_ROWS_H
 #define KERNEL_ROWS_H
 
