@@ -94,6 +94,12 @@ same "threads: names" "$(line names)" "thread_0 thread_1 thread_2 thread_3"
 nvtx=
 run windows "windows 9" --record sync
 show windows 0
+# The host waits in it, which is no GPU work.
+same "waits and GPU work are counted apart" \
+	"$(sed -n 's/.* and \([0-9]*\) pieces of GPU work of 1 process, \([0-9]*\) waits, .*/\1 \2/p' "$scratch/err")" "27 19"
+"$flamegrid" timeline "$scratch/windows" --format profile -o "$scratch/waits" >/dev/null 2>"$scratch/err"
+contains "a part's GPU work is that of its report" "$scratch/err" "timeline: 27 pieces of GPU work in "
+contains "a part has the waits as well" "$scratch/err" "host waits: 19 in "
 gap=$(line gap)
 show windows 4 --step 1
 contains "no step: said" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
