@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "event_losses.h"
+#include "timeline_output.h"
+
 #include "base/log.h"
 #include "cli/base/verbs.h"
-#include "cli/timeline_losses.h"
-#include "cli/timeline_output.h"
 
 struct shown {
 	struct kernels_view view;
@@ -70,8 +71,8 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 		log_warning("%" PRIu64
 			    " pieces of GPU work are left out: there are too many names or stacks",
 			    times->nr_left_out);
-	return timeline_losses_say(&times->counts, 0,
-				   timeline_source_silent(source, &show->request, &times->counts))
+	return event_losses_say(&times->counts, 0,
+				timeline_source_silent(source, &show->request, &times->counts))
 		       ? EXIT_LOSS
 		       : EXIT_OK;
 }
@@ -87,8 +88,8 @@ int timeline_show_kernels(const struct timeline_show_kernels *show, struct timel
 	} else if (error) {
 		log_error("%s: %s", show->name, strerror(-error));
 	} else if (!times.nr_times) {
-		timeline_losses_say(&times.counts, 0,
-				    timeline_source_silent(source, &show->request, &times.counts));
+		event_losses_say(&times.counts, 0,
+				 timeline_source_silent(source, &show->request, &times.counts));
 		log_error("%s: no GPU work of these ranks is in this time", show->name);
 		status = EXIT_NOTHING;
 	} else {
