@@ -187,8 +187,9 @@ assert gpu["uncaptured_ns"] == want, gpu
 assert idle == device["idle_ns"], idle
 print("exact")
 PYTHON
-# The whole profile has sums alone, and a part has events: both say the same.
-for which in pauses part; do
+"$flamegrid" merge -o "$scratch/pauses-merged" "$scratch/pauses" >/dev/null 2>&1
+# The whole profile has sums alone, and a part has events: both say the same, and so does a merged profile.
+for which in pauses part pauses-merged; do
 	"$flamegrid" report "$scratch/$which" -f json >"$scratch/json" 2>/dev/null
 	"$flamegrid" report "$scratch/$which" -f csv --rows ranks >"$scratch/ranks.csv" 2>/dev/null
 	"$flamegrid" top --once --json "$scratch/$which" >"$scratch/top.json" 2>/dev/null

@@ -210,6 +210,42 @@ static void time_between_capture_windows_is_no_idle_time(void **state)
 	profile_destroy(profile);
 }
 
+/* Each pause, and all work, comes to another start of the aggregator. */
+static void pauses_last_over_restarts(void **state)
+{
+	const struct idle_life_kernel kernels[] = {
+		{0, 100, 7}, {200, 300, 7}, {600, 700, 7}, {750, 800, 7}, {1500, 1600, 7}};
+	const struct host_sample samples[] = {idle_life_wait(7, 100, 190)};
+
+	(void)state;
+	idle_life_begin();
+	idle_life_samples(1, samples, LENGTH(samples));
+	for (uint32_t i = 0; i < LENGTH(kernels); i++) {
+		idle_life_kernels(1, &kernels[i], 1);
+		if (i == 1)
+			add_pause(350, 550);
+		if (i == 3)
+			add_pause(790, 1450);
+	}
+	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq++) {
+		store_fixture_open_all();
+		store_fixture_apply_up_to(seq);
+		store_fixture_commit();
+		store_fixture_close_all();
+	}
+	struct profile *profile = load();
+	struct report_busy *busy;
+	assert_sums_are_exact(profile);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		assert_int_equal(busy->rows[i].busy_ns, 450000);
+		assert_int_equal(busy->rows[i].uncaptured_ns, 200000 + 650000);
+		assert_int_equal(busy->rows[i].idle_ns, 300000);
+	}
+	report_busy_destroy(busy);
+	profile_destroy(profile);
+}
+
 static void without_samples_there_is_no_such_plane(void **state)
 {
 	const struct idle_life_kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
@@ -356,6 +392,7 @@ int main(void)
 		TEST(gaps_stand_under_what_the_launching_thread_did),
 		TEST(long_gaps_are_pauses),
 		TEST(time_between_capture_windows_is_no_idle_time),
+		TEST(pauses_last_over_restarts),
 		TEST(without_samples_there_is_no_such_plane),
 		TEST(what_came_before_the_first_sample_is_unknown_and_counted),
 		TEST(a_clock_that_is_not_known_tells_no_thread),
