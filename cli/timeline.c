@@ -13,13 +13,14 @@
 #include "base/output_file.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
-#include "cli/timeline_lacks.h"
-#include "cli/timeline_losses.h"
-#include "cli/timeline_make_page.h"
-#include "cli/timeline_make_profile.h"
-#include "cli/timeline_scope.h"
-#include "cli/timeline_show_kernels.h"
-#include "cli/timeline_show_steps.h"
+#include "cli/timeline/event_losses.h"
+#include "cli/timeline/profile_lacks.h"
+#include "cli/timeline/timeline_make_page.h"
+#include "cli/timeline/timeline_make_profile.h"
+#include "cli/timeline/timeline_scope.h"
+#include "cli/timeline/timeline_show_kernels.h"
+#include "cli/timeline/timeline_show_steps.h"
+#include "cli/timeline/timeline_summary.h"
 #include "options/option_line.h"
 #include "report/model/report_clocks.h"
 #include "report/profile/profile.h"
@@ -48,7 +49,7 @@ enum timeline_format {
 struct timeline {
 	const char *path; /* of the profile's store, as it is given; another one may be read */
 	bool lacks_some;  /* timelines of nodes are missing, which has been said */
-	struct timeline_lacks lacks; /* owns */
+	struct profile_lacks lacks; /* owns */
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
@@ -164,38 +165,6 @@ static const char *name_of(const char *path)
 	return path ? path : "standard output";
 }
 
-static void say_result(const struct timeline *timeline, const struct shown *shown,
-		       const struct trace_counts *counts, long size)
-{
-	const struct timeline_events *events = &shown->events;
-	const struct event_sums *log = &events->counts.log;
-	const uint64_t nr_events = (uint64_t)events->nr_launches + events->nr_work +
-				   shown->calls.nr_calls + counts->ranges + counts->idle +
-				   counts->loads;
-	char ranges[64] = "", calls[64] = "", bytes[64] = "";
-
-	if (counts->ranges)
-		snprintf(ranges, sizeof(ranges), ", %" PRIu64 " %s", counts->ranges,
-			 counts->ranges == 1 ? "range or step" : "ranges and steps");
-	if (nr_events && size > 0) /* a pipe tells none */
-		snprintf(bytes, sizeof(bytes), "; %.1f bytes an event",
-			 (double)size / (double)nr_events);
-	if (shown->calls.nr_calls)
-		snprintf(calls, sizeof(calls), ", %" PRIu32 " call%s of NCCL",
-			 shown->calls.nr_calls, shown->calls.nr_calls == 1 ? "" : "s");
-	log_notice("%" PRIu32 " launch%s and %" PRIu32 " piece%s of GPU work of %" PRIu32
-		   " process%s, %" PRIu32 " flow%s%s%s%s in %s",
-		   events->nr_launches, events->nr_launches == 1 ? "" : "es", events->nr_work,
-		   events->nr_work == 1 ? "" : "s", events->nr_ranks,
-		   events->nr_ranks == 1 ? "" : "es", events->nr_flows,
-		   events->nr_flows == 1 ? "" : "s", ranges, calls, bytes,
-		   name_of(timeline->output_path));
-	log_notice("the profile has events of %.3f s, in %.1f MiB; %" PRIu64 " of %" PRIu64
-		   " blocks were read",
-		   (double)(shown->extent.last_ns - shown->extent.first_ns) * 1e-9,
-		   (double)log->bytes / (1 << 20), log->blocks_read, log->blocks);
-}
-
 static void say_clocks(const struct report_clocks *clocks)
 {
 	uint64_t bound_ns = 0;
@@ -241,7 +210,10 @@ static int write_file(const struct timeline *timeline, const struct profile *pro
 	if (error)
 		log_error("%s: %s", name_of(timeline->output_path), strerror(-error));
 	else
-		say_result(timeline, shown, &counts, size);
+		timeline_summary_say(
+			&(struct timeline_summary){&shown->events, &counts, shown->calls.nr_calls,
+						   shown->extent.last_ns - shown->extent.first_ns,
+						   size, name_of(timeline->output_path)});
 	return error;
 }
 
@@ -360,7 +332,7 @@ static int explain(const struct timeline *timeline, int error, const struct time
 		log_error("%s: %s", timeline->path, choice->text);
 	else
 		log_error("%s" EVENT_FORMAT_FOLDER ": %s", timeline->path, strerror(-error));
-	if (error == -ENODATA && timeline_losses_say(&choice->counts, 0, 0))
+	if (error == -ENODATA && event_losses_say(&choice->counts, 0, 0))
 		return EXIT_LOSS;
 	return error == -ENODATA ? EXIT_NOTHING : EXIT_FAILED;
 }
@@ -372,7 +344,7 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	const struct timeline_events *events = &shown->events;
 
 	if (events->nr_launches == 0 && events->nr_work == 0) {
-		if (timeline_losses_say(&events->counts, events->nr_launchless, 0))
+		if (event_losses_say(&events->counts, events->nr_launchless, 0))
 			return EXIT_LOSS;
 		log_error("no event of these ranks was kept in this time: the profile has events "
 			  "of %.3f s",
@@ -382,8 +354,8 @@ static int write_events(const struct timeline *timeline, const struct profile *p
 	if (write_file(timeline, profile, clocks, shown))
 		return EXIT_FAILED;
 	say_clocks(clocks);
-	timeline_losses_say_workless(events->nr_workless);
-	return timeline_losses_say(&events->counts, events->nr_launchless, shown->nr_silent)
+	event_losses_say_workless(events->nr_workless);
+	return event_losses_say(&events->counts, events->nr_launchless, shown->nr_silent)
 		       ? EXIT_LOSS
 		       : EXIT_OK;
 }
@@ -516,8 +488,7 @@ static int show_source(const struct timeline *timeline, const char *store_path,
 		return EXIT_NOTHING;
 	const struct timeline_request request = request_of(timeline, &extent);
 	if (!error)
-		error = timeline_losses_say_pauses(source, &request, extent.first_ns,
-						   extent.last_ns);
+		error = event_losses_say_pauses(source, &request, extent.first_ns, extent.last_ns);
 	if (error)
 		return explain(timeline, error, &(struct timeline_choice){0});
 	if (timeline->shows_steps)
@@ -569,8 +540,8 @@ static int open_and_show(struct timeline *timeline)
 		log_error("%s is a part of a profile, %s: it has no timeline; ask the whole",
 			  timeline->path, profile->slice);
 	} else {
-		timeline->lacks_some = timeline_losses_say_missing(profile, whole.is_written);
-		if (timeline_lacks_find(profile, &timeline->lacks))
+		timeline->lacks_some = event_losses_say_missing(profile, whole.is_written);
+		if (profile_lacks_find(profile, &timeline->lacks))
 			log_warning("what the profile lacks is not known: %s", strerror(ENOMEM));
 		status = show(timeline, whole.path, profile);
 		if (status == EXIT_OK && !whole.is_written &&
@@ -594,7 +565,7 @@ int verb_timeline(const char *program, int argc, char **argv)
 		timeline.path = output_dir_store(argv[optind], store);
 		status = open_and_show(&timeline);
 	}
-	timeline_lacks_fini(&timeline.lacks);
+	profile_lacks_fini(&timeline.lacks);
 	free(timeline.ranks);
 	return status;
 }

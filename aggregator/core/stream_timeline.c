@@ -328,6 +328,20 @@ uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline)
 	return timeline->sums.closed_ns + timeline->open_ns;
 }
 
+uint64_t stream_timeline_busy_between_ns(struct stream_timeline *timeline, uint64_t from_ns,
+					 uint64_t to_ns)
+{
+	uint32_t nr_open;
+	const struct timeline_interval *open = stream_timeline_open(timeline, &nr_open);
+	uint64_t ns = 0;
+
+	for (uint32_t i = timeline_interval_after(open, nr_open, from_ns);
+	     i < nr_open && open[i].start_ns < to_ns; i++)
+		ns += (open[i].end_ns < to_ns ? open[i].end_ns : to_ns) -
+		      (open[i].start_ns > from_ns ? open[i].start_ns : from_ns);
+	return ns;
+}
+
 uint64_t stream_timeline_idle_ns(struct stream_timeline *timeline)
 {
 	const struct timeline_sums *sums = &timeline->sums;

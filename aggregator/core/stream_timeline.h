@@ -35,8 +35,8 @@ struct timeline_sums {
 	uint64_t late;              /* records that began before the horizon */
 	uint64_t late_ns;           /* their time before the horizon */
 	uint64_t close_at;          /* number of records at which old intervals are closed next */
-	/* time from first_ns to last_ns in which nothing ran that is known, because nothing was captured: in parts of
-	 * profiles alone */
+	/* time from first_ns to last_ns in which nothing ran that is known, because nothing was captured
+	 * (timeline_pauses.h) */
 	uint64_t uncaptured_ns;
 };
 
@@ -69,6 +69,9 @@ void stream_timeline_sums(const struct stream_timeline *timeline, struct timelin
 /* Returns how many records were late so far. */
 uint64_t stream_timeline_late(const struct stream_timeline *timeline);
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
+/* Returns the busy time between two times, as far as the open intervals have it: behind horizon_ns. */
+uint64_t stream_timeline_busy_between_ns(struct stream_timeline *timeline, uint64_t from_ns,
+					 uint64_t to_ns);
 /* Returns for how much of the span nothing ran though it was captured. */
 uint64_t stream_timeline_idle_ns(struct stream_timeline *timeline);
 

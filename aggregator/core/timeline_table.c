@@ -10,6 +10,7 @@
 struct timeline_table {
 	struct timeline_entry *entries;
 	uint32_t nr_entries, room;
+	uint32_t nr_pauses;             /* entries of pauses */
 	struct hash_index index;        /* holds entry indexes, + 1, as the next one */
 	struct hash_index processes;    /* the first entry of each, from which the others hang */
 	uint32_t last[TIMELINE_LEVELS]; /* the entry found last, because records come in runs */
@@ -66,6 +67,19 @@ static int chain(struct timeline_table *table, struct timeline_entry *entry, uin
 	return 0;
 }
 
+static bool is_of_pauses(const struct timeline_key *key)
+{
+	return key->level == TIMELINE_PAUSES || key->level == TIMELINE_DEVICE_PAUSES;
+}
+
+static uint32_t intervals_of(const struct timeline_key *key)
+{
+	if (is_of_pauses(key))
+		return TIMELINE_PAUSES_INTERVALS;
+	return key->level == TIMELINE_STREAM ? STREAM_TIMELINE_INTERVALS
+					     : STREAM_TIMELINE_DEVICE_INTERVALS;
+}
+
 static struct timeline_entry *append(struct timeline_table *table, const struct timeline_key *key,
 				     uint32_t hash)
 {
@@ -75,15 +89,15 @@ static struct timeline_entry *append(struct timeline_table *table, const struct 
 	struct timeline_entry *entry = &table->entries[table->nr_entries];
 	*entry = (struct timeline_entry){
 		.key = *key,
-		.timeline = stream_timeline_create(key->level == TIMELINE_STREAM
-							   ? STREAM_TIMELINE_INTERVALS
-							   : STREAM_TIMELINE_DEVICE_INTERVALS)};
+		.timeline = stream_timeline_create(intervals_of(key)),
+	};
 	if (!entry->timeline || hash_index_reserve(&table->index, table->nr_entries + 1) ||
 	    chain(table, entry, table->nr_entries + 1)) {
 		stream_timeline_destroy(entry->timeline);
 		return NULL;
 	}
 	hash_index_insert(&table->index, hash, ++table->nr_entries); /* has room */
+	table->nr_pauses += is_of_pauses(key);
 	return entry;
 }
 
@@ -164,6 +178,19 @@ int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id,
 	return entry ? timeline_entry_add(entry, start_ns, end_ns) : 0;
 }
 
+struct timeline_entry *timeline_table_next(struct timeline_table *table, uint32_t process_id,
+					   const struct timeline_entry *entry)
+{
+	const uint32_t id = entry ? entry->next : first_of_process(table, process_id);
+
+	return id ? &table->entries[id - 1] : NULL;
+}
+
+bool timeline_table_has_pauses(const struct timeline_table *table)
+{
+	return table->nr_pauses > 0;
+}
+
 void timeline_table_expect(struct timeline_table *table, uint32_t process_id)
 {
 	const struct stream_timeline *timelines[TIMELINE_LEVELS];
@@ -185,7 +212,8 @@ void timeline_table_close(struct timeline_table *table, uint32_t process_id)
 	for (uint32_t id = first_of_process(table, process_id); id;) {
 		struct timeline_entry *entry = &table->entries[id - 1];
 
-		if (entry->key.level != TIMELINE_DEVICE) {
+		if (entry->key.level != TIMELINE_DEVICE &&
+		    entry->key.level != TIMELINE_DEVICE_PAUSES) {
 			stream_timeline_close(entry->timeline);
 			entry->changed = true;
 		}

@@ -21,8 +21,15 @@ enum timeline_level {
 	TIMELINE_COMMUNICATION = 5, /* NCCL's kernels */
 	/* all kernels; missing if none is NCCL's, because it would equal COMPUTATION */
 	TIMELINE_KERNELS = 6,
+	/* When nothing was captured, between capture windows (timeline_pauses.h): of a process, with device_id 0, and
+	 * of a device in any of its processes, with keys as of TIMELINE_DEVICE */
+	TIMELINE_PAUSES = 7,
+	TIMELINE_DEVICE_PAUSES = 8,
 	TIMELINE_LEVELS,
 };
+
+/* intervals_max of pauses: at least the last half of them stay open */
+#define TIMELINE_PAUSES_INTERVALS (2 * STREAM_TIMELINE_KEEP)
 
 struct timeline_key {
 	uint32_t level; /* enum timeline_level */
@@ -79,6 +86,14 @@ int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id,
  * come in runs. */
 struct timeline_entry *timeline_table_find(struct timeline_table *table,
 					   const struct timeline_key *key);
+
+/* Returns the process's entry behind this one, or its first one for NULL; NULL: there is no other. Keys of devices have
+ * writers in place of processes. Borrowed until the next get or add. */
+struct timeline_entry *timeline_table_next(struct timeline_table *table, uint32_t process_id,
+					   const struct timeline_entry *entry);
+
+/* Returns whether an entry is of pauses. */
+bool timeline_table_has_pauses(const struct timeline_table *table);
 
 /* Fetches a process's timelines into the processor's cache, because records of it follow, and notes them as if they had
  * been found last. Changes nothing else. */

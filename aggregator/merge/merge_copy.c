@@ -157,7 +157,8 @@ static int value_of(const struct copying *copying, struct statement *row, uint32
 		[MERGE_EPOCH] = MERGE_KIND_EPOCH,     [MERGE_WRITER] = MERGE_KIND_WRITER,
 		[MERGE_PROCESS] = MERGE_KIND_PROCESS,
 	};
-	const bool is_device = state->level == TIMELINE_DEVICE;
+	const bool is_device =
+		state->level == TIMELINE_DEVICE || state->level == TIMELINE_DEVICE_PAUSES;
 
 	*value = keep(row, column);
 	switch (what) {

@@ -8,7 +8,7 @@
 #include "roster.h"
 
 #include "aggregator/core/correlator.h"
-#include "aggregator/core/timeline_table.h"
+#include "aggregator/core/timeline_pauses.h"
 #include "timeline/log/event_packer.h"
 
 static int check_events(const struct agent_session *session, const struct message_events *events,
@@ -63,8 +63,8 @@ static int add_to_process(struct collection *collection, uint32_t id,
 {
 	const struct timeline_key work = {
 		.level = TIMELINE_WORK, .process_id = id, .device_id = record->device_id};
-	int error =
-		timeline_table_add(collection->timelines, &work, record->start_ns, record->end_ns);
+	int error = timeline_pauses_work(collection->timelines, &work, record->start_ns,
+					 record->end_ns);
 
 	if (error || record->kind != RECORD_GPU_KERNEL)
 		return error;
@@ -76,15 +76,13 @@ static int add_to_process(struct collection *collection, uint32_t id,
 static int add_to_stream(struct timeline_table *timelines, struct roster_process *process,
 			 struct timeline_key *stream, const struct gpu_record *record)
 {
-	struct timeline_entry *entry = timeline_table_find(timelines, stream);
-
-	if (entry)
-		return timeline_entry_add(entry, record->start_ns, record->end_ns);
+	if (timeline_table_find(timelines, stream))
+		return timeline_pauses_work(timelines, stream, record->start_ns, record->end_ns);
 	if (process->nr_timelines == SESSION_EVENTS_STREAMS_MAX)
 		stream->context_id = stream->stream_id = stream->device_id = UINT32_MAX;
 	else
 		process->nr_timelines++;
-	return timeline_table_add(timelines, stream, record->start_ns, record->end_ns);
+	return timeline_pauses_work(timelines, stream, record->start_ns, record->end_ns);
 }
 
 /* Only GPU work counts: a waiting host keeps no GPU busy. */
@@ -120,7 +118,7 @@ int session_events_busy(struct collection *collection, struct roster_process *pr
 	if (!error)
 		error = add_to_process(collection, id, record, is_nccl);
 	return error ? error
-		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
+		     : timeline_pauses_work(timelines, &device, record->start_ns, record->end_ns);
 }
 
 static int add_to_timelines(struct collection *collection, struct roster_process *process,
@@ -139,9 +137,41 @@ static int add_to_timelines(struct collection *collection, struct roster_process
 	return error ? error : session_events_busy(collection, process, id, record, is_nccl);
 }
 
-static int apply_launches(const struct agent_session *session, struct correlator *correlator,
-			  struct event_packer *packer, const struct message_events *events)
+static bool is_mark(const struct launch_record *launch, enum record_mark mark)
 {
+	return launch->flags & RECORD_LAUNCH_MARK && launch->cbid == mark;
+}
+
+/* A mark of a window's end, and that of the next window, come together. Without clocks nobody knows when GPUs were in
+ * between. */
+static int apply_pause(struct collection *collection, const struct roster_process *process,
+		       uint32_t id, const struct message_events *events, uint32_t at)
+{
+	const struct launch_record *end = &events->launches[at];
+	const uint64_t offset_ns = (uint64_t)events->clock_offset_ns;
+
+	if (!is_mark(end, RECORD_MARK_WINDOW_END) || at + 1 == events->nr_launches ||
+	    !is_mark(end + 1, RECORD_MARK_WINDOW) || !events->clock_valid)
+		return 0;
+	const uint64_t from_ns = end->time_ns - offset_ns, to_ns = end[1].time_ns - offset_ns;
+	struct timeline_key key = {.level = TIMELINE_PAUSES, .process_id = id};
+	if (from_ns >= to_ns)
+		return 0;
+	int error = timeline_pauses_add(collection->timelines, &key, from_ns, to_ns);
+
+	key = (struct timeline_key){.level = TIMELINE_DEVICE_PAUSES, .process_id = ROSTER_WRITER};
+	for (uint32_t i = 0; i < process->nr_devices && !error; i++) {
+		key.device_id = process->devices[i].device;
+		error = timeline_pauses_add(collection->timelines, &key, from_ns, to_ns);
+	}
+	return error;
+}
+
+static int apply_launches(const struct agent_session *session, struct collection *collection,
+			  uint32_t id, const struct message_events *events)
+{
+	const struct roster_process *process = roster_process(collection->roster, id);
+	struct correlator *const correlator = process->correlator;
 	int error = 0;
 
 	for (uint32_t i = 0; i < events->nr_launches && i < CORRELATOR_PREFETCH_MAX; i++)
@@ -155,8 +185,10 @@ static int apply_launches(const struct agent_session *session, struct correlator
 		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
 		if (!(launch.flags & RECORD_LAUNCH_MARK))
 			error = correlator_launch(correlator, &launch);
-		if (packer)
-			event_packer_launch(packer, &launch);
+		else
+			error = apply_pause(collection, process, id, events, i);
+		if (collection->events)
+			event_packer_launch(collection->events, &launch);
 	}
 	return error;
 }
@@ -246,7 +278,7 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 	if (!error) {
 		correlator_set_clock(process->correlator, events->clock_offset_ns,
 				     events->clock_valid);
-		error = apply_launches(session, process->correlator, collection->events, events);
+		error = apply_launches(session, collection, id, events);
 	}
 	if (!error)
 		error = apply_records(session, collection, process, id, events);

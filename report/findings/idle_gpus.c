@@ -303,13 +303,16 @@ int idle_gpus_find(const struct findings_input *input, struct findings *findings
 
 	if (!gpus)
 		return -ENOMEM;
-	const bool is_known = !report_summary_has_windows(input->work);
-	for (uint32_t i = 0; i < input->gpus->nr_rows && result == 0 && is_known; i++) {
+	const bool has_windows = report_summary_has_windows(input->work);
+	for (uint32_t i = 0; i < input->gpus->nr_rows && result == 0; i++) {
 		const struct gpu_row *row = &input->gpus->rows[i];
 		const uint64_t window_ns = row->busy->busy_ns + row->busy->idle_ns;
 
 		if (!window_ns || row->busy->late || row->busy->is_inexact ||
 		    (double)row->busy->idle_ns < IDLE_SHARE * (double)window_ns)
+			continue;
+		/* Earlier versions did not keep apart what was not captured. */
+		if (has_windows && !row->busy->uncaptured_ns)
 			continue;
 		struct idle_gpu *gpu = &gpus[nr];
 		*gpu = (struct idle_gpu){.row = row};

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile_ledger.h"
 
@@ -13,6 +14,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
+#include "aggregator/store/load/store_busy.h"
 #include "aggregator/store/store_idle.h"
 #include "aggregator/store/store_kept.h"
 
@@ -29,7 +31,7 @@ struct device {
 	struct idle_work *work; /* owns */
 	uint32_t nr_work;
 	uint64_t records, from_ns, to_ns;
-	uint64_t window_ns; /* from its first work to its last */
+	uint64_t window_ns; /* captured, from its first work to its last */
 };
 
 static uint64_t idle_ns(const struct timeline_entry *entry, struct timeline_sums *sums)
@@ -63,6 +65,73 @@ static int add(struct fold_table *table, uint32_t process, uint32_t device, enum
 		.process_id = process, .device_id = device, .kind = (uint8_t)cause};
 
 	return ns ? fold_table_add(table, &key, 1, ns, 0) : 0;
+}
+
+/* ---- times between capture windows, which are no gaps */
+
+/* Adds pauses to the work. They have no process yet. */
+static int add_pauses(struct device *device, struct stream_timeline *pauses)
+{
+	struct timeline_sums sums;
+	uint32_t nr_open;
+	const struct timeline_interval *open = stream_timeline_open(pauses, &nr_open);
+	const uint32_t nr = device->nr_work;
+	struct idle_work *work = realloc(device->work, (nr + 1ull + nr_open) * sizeof(*work));
+
+	if (!work)
+		return -ENOMEM;
+	device->work = work;
+	for (uint32_t i = 0; i < nr_open; i++)
+		device->work[device->nr_work++] =
+			(struct idle_work){.start_ns = open[i].start_ns, .end_ns = open[i].end_ns};
+	stream_timeline_sums(pauses, &sums);
+	/* Older pauses are not known one by one. */
+	if (sums.horizon_ns > device->from_ns)
+		device->from_ns = sums.horizon_ns;
+	return 0;
+}
+
+/* The launch that ends a gap before a pause is that of the next work. What is behind all work ends no gap, and pauses
+ * before all work are behind none. */
+static void give_processes(struct device *device)
+{
+	uint32_t from = 0, to = device->nr_work;
+
+	while (to > from && device->work[to - 1].process_id == 0)
+		to--;
+	while (from < to && device->work[from].process_id == 0)
+		from++;
+	for (uint32_t i = to; i-- > from;) {
+		struct idle_work *work = &device->work[i];
+
+		if (work->process_id)
+			continue;
+		work->process_id = work[1].process_id;
+		work->tid = work[1].tid;
+		work->clock_offset_ns = work[1].clock_offset_ns;
+	}
+	device->nr_work = to - from;
+	memmove(device->work, device->work + from, device->nr_work * sizeof(*device->work));
+}
+
+static int leave_out_pauses(const struct folding *folding, struct device *device)
+{
+	const struct timeline_key key = {.level = TIMELINE_DEVICE_PAUSES,
+					 .process_id = device->writer,
+					 .device_id = device->id};
+	struct timeline_table *table = timeline_table_create();
+	int error = table ? store_busy_read(folding->database, folding->collection, &key, table)
+			  : -ENOMEM;
+	const struct timeline_entry *pauses = error ? NULL : timeline_table_find(table, &key);
+
+	if (pauses && device->nr_work)
+		error = add_pauses(device, pauses->timeline);
+	if (pauses && device->nr_work && !error) {
+		device->nr_work = idle_work_merge(device->work, device->nr_work);
+		give_processes(device);
+	}
+	timeline_table_destroy(table);
+	return error;
 }
 
 /* ---- gaps */
@@ -142,13 +211,15 @@ static int fold_device(struct folding *folding, const struct timeline_entry *ent
 	struct timeline_sums sums;
 	uint64_t whole_ns = idle_ns(entry, &sums), ns = 0;
 
-	device.window_ns = sums.last_ns - sums.first_ns;
+	device.window_ns = sums.last_ns - sums.first_ns - sums.uncaptured_ns;
 	int error = store_idle_read_work(folding->database, device.id, device.writer, &device.work,
 					 &device.nr_work, &device.records, &device.from_ns,
 					 &device.to_ns);
 
 	if (!error && process == 0)
 		error = -EPROTO;
+	if (!error && sums.uncaptured_ns)
+		error = leave_out_pauses(folding, &device);
 	if (!error)
 		error = find_gaps(&device, roster, &gaps, &nr_gaps, &ns);
 	if (!error && (ns > whole_ns || device.records > sums.records))

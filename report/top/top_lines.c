@@ -186,7 +186,7 @@ static void write_name(const struct top_view *view, const struct top_row *row, c
 	const struct top_node *node = &view->sums->nodes[row->node];
 	const bool can_open = !row->more && node->level != TOP_KERNEL;
 	const bool is_open = can_open && top_keys_has(&view->rows.open, node->key);
-	char *label = malloc(TOP_VIEW_LINE);
+	char *label = malloc(TOP_VIEW_LINE), time[TOP_FIGURES_CELL];
 
 	if (!label)
 		return;
@@ -200,6 +200,9 @@ static void write_name(const struct top_view *view, const struct top_row *row, c
 		text_line_append(text, size, "%s", top_sums_label(node, label, TOP_VIEW_LINE));
 		if (*node->place)
 			text_line_append(text, size, "  %s", node->place);
+		if (node->level <= TOP_GPU && node->uncaptured_ns)
+			text_line_append(text, size, "  %s not captured",
+					 report_summary_time(node->uncaptured_ns, time));
 		if (view->facts.is_running && !node->is_running && node->level <= TOP_GPU)
 			text_line_append(text, size, "  ended");
 		else if (is_silent(view, node))

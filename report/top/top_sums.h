@@ -43,9 +43,10 @@ struct top_node {
 	bool is_running;         /* a process of it has not ended */
 	bool has_busy;           /* false: its busy time is not known */
 	bool is_told;            /* its kernels are there */
-	/* CUPTI's clock; of a GPU alone */
-	uint64_t first_ns, last_ns;
-	uint64_t uncaptured_ns; /* of that time nothing is known */
+	uint64_t first_ns, last_ns; /* CUPTI's clock; of a GPU alone */
+	/* of the time from the first start to the last end, of all its GPUs: between capture windows, where nothing is
+	 * known */
+	uint64_t uncaptured_ns;
 	uint64_t
 		heard_ns; /* CLOCK_REALTIME: up to then the sums are there; the newest of its processes */
 	uint64_t quiet_ns;  /* of a GPU: for so long messages have told of no work of it */

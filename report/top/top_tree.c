@@ -69,17 +69,20 @@ static void add_to_parent(struct top_sums *sums, const struct top_node *node)
 		return;
 	parent->has_busy |= node->has_busy;
 	parent->window_ns += node->window_ns;
+	parent->uncaptured_ns += node->uncaptured_ns;
 	if (node->heard_ns > parent->heard_ns)
 		parent->heard_ns = node->heard_ns;
 }
 
 /* Processes of one rank that share a GPU have their busy times added up, and what was not captured, too. */
-static uint64_t window_ns_of(const struct top_node *gpu)
+static void set_window(struct top_node *gpu)
 {
 	const uint64_t span_ns = gpu->last_ns - gpu->first_ns, busy_ns = gpu->values[TOP_BUSY];
 	const uint64_t most_ns = span_ns > busy_ns ? span_ns - busy_ns : 0;
 
-	return span_ns - (gpu->uncaptured_ns < most_ns ? gpu->uncaptured_ns : most_ns);
+	if (gpu->uncaptured_ns > most_ns)
+		gpu->uncaptured_ns = most_ns;
+	gpu->window_ns = span_ns - gpu->uncaptured_ns;
 }
 
 static void add_level(struct top_sums *sums, enum top_level level)
@@ -90,7 +93,7 @@ static void add_level(struct top_sums *sums, enum top_level level)
 		if (node->level != level)
 			continue;
 		if (level == TOP_GPU)
-			node->window_ns = window_ns_of(node);
+			set_window(node);
 		add_to_parent(sums, node);
 	}
 }

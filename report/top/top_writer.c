@@ -120,6 +120,7 @@ static void write_gpu(FILE *out, const struct top_node *node)
 	write_number(out, "gpu", node->gpu, REPORT_GPU_NONE);
 	json_text_member(out, "name", node->place);
 	json_text_time(out, "heard", node->heard_ns);
+	fprintf(out, "\"uncaptured_ns\":%" PRIu64 ",", node->uncaptured_ns);
 }
 
 static void write_node(FILE *out, const struct top_sums *sums, const struct top_facts *facts,

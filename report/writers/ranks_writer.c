@@ -313,7 +313,9 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 			"NCCL here\n",
 			report_summary_count(count_graphs(ranks), count));
 	if (report_summary_has_windows(tree))
-		fputs("captured in windows: idle holds the time between them\n", out);
+		fputs("captured in windows: time between them was not captured, and is no idle "
+		      "time\n",
+		      out);
 	if (ranks->placement)
 		placement_writer_table(out, ranks->placement);
 	fprintf(out, "%s\n", ranks_writer_line(ranks, line, sizeof(line)));

@@ -120,6 +120,12 @@ void times_sample_512(struct sample *sample)
 	fill(sample, 512, 250, 4096, NULL);
 }
 
+void times_sample_one_step(struct sample *sample)
+{
+	job_sample_8(sample);
+	fill(sample, 8, 250, 1, NULL);
+}
+
 /* Each tenth piece begins a little before the one before it ends. The first one begins before the part, and nobody knows
  * its launch. */
 static struct time_box box_of(uint32_t i, uint32_t rank)

@@ -15,6 +15,9 @@ void times_sample_training(struct sample *sample);
 /* 512 ranks with 4096 steps: each second one has a tick. */
 void times_sample_512(struct sample *sample);
 
+/* 8 ranks with one step. */
+void times_sample_one_step(struct sample *sample);
+
 #define TIMES_SAMPLE_PIECES 120u
 
 /* A part that begins 3 s behind the first event, with pieces of work of two ranks, and steps from 312500 on. */

@@ -103,6 +103,38 @@ test("the pointer is told the time, the step and the shares", async () => {
 	await finish(page);
 });
 
+test("numbers of steps that stand close together do not overlap", async () => {
+	const page = await open("times");
+
+	// The texts of the line of steps, as it was painted last: half of the steps come within 0.2 s, and the others much later.
+	await page.value(`(() => {
+		const paint = CanvasRenderingContext2D.prototype.fillText;
+
+		CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+			if (text === "steps")
+				window.painted = [];
+			if (/^…?\\d+$/.test(text))
+				window.painted.push([text, x, x + this.measureText(text).width]);
+			paint.call(this, text, x, y);
+		};
+		flamegrid.times().ticks.forEach((tick, i) => tick.time = (i < 20 ? 0.5e9 : 8e9) + i * 1e7);
+		return 0;
+	})()`);
+	await page.resize(1100, 700); // paints anew
+	await page.until("window.painted?.length > 1");
+	const painted = await page.value("window.painted");
+	painted.forEach(([text, left], i) => assert.ok(i === 0 || left >= painted[i - 1][2], `${text} stands on ${painted[i - 1]}`));
+	assert.ok(painted.some(([text]) => Number(text) > 20), `none of the later ones: ${painted}`);
+	await finish(page);
+});
+
+test("one step is no steps", async () => {
+	const page = await open("times1");
+
+	assert.equal(await text(page, "times-what"), "Time: 4.990 s, 8 GPUs, 1 step");
+	await finish(page);
+});
+
 test("a drag selects a range, which the address keeps, with the commands for it", async () => {
 	const page = await open("times512");
 

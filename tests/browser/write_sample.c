@@ -328,6 +328,7 @@ int main(int argc, char **argv)
 		     {"times", times_sample_8},
 		     {"times8", times_sample_training},
 		     {"times512", times_sample_512},
+		     {"times1", times_sample_one_step},
 		     {"timespart", times_sample_part},
 		     {"jobdiff", job_sample_diff},
 		     {"thousand", fill_thousand},

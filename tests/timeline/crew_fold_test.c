@@ -251,9 +251,22 @@ static struct collection *create_sums(void)
 	return sums;
 }
 
+/* Work, and the waits, of all rows. */
+static void count_rows(struct fold_table *totals, uint64_t *nr_work, uint64_t *nr_waits)
+{
+	uint32_t nr;
+	const struct fold_row *rows = fold_table_rows(totals, &nr);
+
+	*nr_work = *nr_waits = 0;
+	for (uint32_t i = 0; i < nr; i++)
+		*(rows[i].key.kind == RECORD_GPU_SYNC ? nr_waits : nr_work) += rows[i].count;
+}
+
 static struct collection *sum_at_once(const struct fixture *f,
 				      const struct timeline_request *request)
 {
+	uint64_t nr_work, nr_waits;
+
 	struct timeline_request all = *request;
 	struct uncaptured_work in_pauses = {0}; /* all was captured */
 	struct slice_fold fold = {
@@ -264,6 +277,9 @@ static struct collection *sum_at_once(const struct fixture *f,
 	all.from_ns = 0;
 	assert_int_equal(timeline_events_read(f->source, &all, false, &events), 0);
 	assert_int_equal(slice_fold_add(&fold, sums, &events), 0);
+	count_rows(sums->totals, &nr_work, &nr_waits);
+	assert_int_equal(fold.nr_work, nr_work);
+	assert_int_equal(fold.nr_waits, nr_waits);
 	timeline_events_fini(&events);
 	return sums;
 }
@@ -335,13 +351,16 @@ static uint64_t check_request(const struct fixture *f, const struct timeline_req
 {
 	struct collection *want = sum_at_once(f, request), *have = create_sums();
 	struct crew_fold fold;
+	uint64_t nr_work, nr_waits;
 
 	assert_int_equal(crew_fold_read(&fold, f->source, request, NULL, FIRST_NS), 0);
 	assert_int_equal(crew_fold_put(&fold, have), 0);
+	count_rows(have->totals, &nr_work, &nr_waits);
+	assert_int_equal(fold.nr_work, nr_work);
+	assert_int_equal(fold.nr_waits, nr_waits);
 	check_rows(have->totals, want->totals);
 	check_timelines(have->timelines, want->timelines);
 	check_counts(have->roster, want->roster);
-	const uint64_t nr_work = fold.nr_work;
 	crew_fold_fini(&fold);
 	collection_destroy(want);
 	collection_destroy(have);

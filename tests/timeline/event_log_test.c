@@ -407,12 +407,20 @@ static void a_hole_of_any_size_is_damage_and_is_not_read(void **state)
 	char command[300];
 
 	open_log(fixture, &(struct event_log_options){.keeps = true});
+	struct stat first;
+	char path[128];
+
+	add(fixture, 10);
+	write_log(fixture);
+	path_of(fixture, 1, path);
+	assert_int_equal(stat(path, &first), 0);
 	add(fixture, 10);
 	write_log(fixture);
 	snprintf(command, sizeof(command),
-		 "cd %s.timeline && tail -c +%zu 00000001.events >block && "
-		 "truncate -s 1T 00000001.events && cat block >>00000001.events && rm block",
-		 fixture->store, sizeof(struct event_file_head) + 1);
+		 "cd %s.timeline && tail -c +%zu 00000001.events >block && truncate -s %zu "
+		 "00000001.events && truncate -s 1T 00000001.events && cat block >>00000001.events "
+		 "&& rm block",
+		 fixture->store, (size_t)first.st_size + 1, (size_t)first.st_size);
 	assert_int_equal(system(command), 0);
 	read_log(fixture);
 	assert_int_equal(fixture->count, 20);
@@ -455,15 +463,12 @@ static void files_of_the_first_version_are_read(void **state)
 	FILE *out = fopen(path, "w");
 	assert_non_null(out);
 	assert_int_equal(fwrite(&file, sizeof(file), 1, out), 1);
-	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal(fwrite(&old, sizeof(old), 1, out), 1);
-		assert_int_equal(
-			fwrite(block + sizeof(head) + sizeof(span), head.stored_bytes, 1, out), 1);
-	}
+	assert_int_equal(fwrite(&old, sizeof(old), 1, out), 1);
+	assert_int_equal(fwrite(block + sizeof(head) + sizeof(span), head.stored_bytes, 1, out), 1);
 	assert_int_equal(fclose(out), 0);
 	write_log(fixture);
 	read_log(fixture);
-	assert_int_equal(fixture->count, 30);
+	assert_int_equal(fixture->count, 20);
 	assert_int_equal(fixture->sums.nameless, 1);
 	assert_int_equal(fixture->sums.files, 2);
 	assert_int_equal(fixture->sums.damaged + fixture->sums.foreign, 0);

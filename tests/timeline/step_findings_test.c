@@ -149,7 +149,7 @@ static void work_of_earlier_launches_is_told_of_an_outlier(void **state)
 	assert_null(strstr(step_words_outlier(&view, 0, line, sizeof(line)), "--from"));
 	assert_non_null(
 		strstr(step_words_outlier(&view, 0, line, sizeof(line)),
-		       " compute on process 1, 2.000 ms of it launched before the step began"));
+		       " more compute, of which 2.000 ms was launched before the step began"));
 	assert_null(strstr(step_words_outlier(&view, 2, line, sizeof(line)), "launched"));
 }
 

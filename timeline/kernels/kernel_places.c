@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/digest/host_lines.h"
 #include "report/model/report_paths.h"
+
+#define RANGE "[NVTX]"
 
 /* Returns the program's own frame on the path of a node. REPORT_NODE_ROOT: there is none. */
 static uint32_t own_node(const struct report_paths *paths, const struct report_names *names,
@@ -33,6 +36,19 @@ static void find_lines(struct kernel_place *place, const struct report_paths *pa
 	node = own_node(paths, names, report_paths_node(paths, node)->parent);
 	if (node != REPORT_NODE_ROOT)
 		place->caller = report_paths_node(paths, node)->name;
+}
+
+/* Ranges are the outermost frames of a stack. */
+static void find_range(struct kernel_place *place, const struct report_paths *paths,
+		       const struct report_names *names)
+{
+	for (uint32_t node = place->node; node != REPORT_NODE_ROOT && !place->range;) {
+		const struct report_node *at = report_paths_node(paths, node);
+
+		if (strncmp(report_names_get(names, at->name), RANGE, strlen(RANGE)) == 0)
+			place->range = at->name;
+		node = at->parent;
+	}
 }
 
 static int find(struct kernel_places *places, const struct kernel_times *times,
@@ -71,6 +87,8 @@ int kernel_places_init(struct kernel_places *places, const struct kernel_times *
 		find_lines(&places->places[i], own, names);
 	if (!error)
 		error = find(places, times, paths);
+	for (uint32_t i = 0; i < times->nr_times && !error; i++)
+		find_range(&places->places[i], paths, names);
 	if (!error) {
 		places->nodes = report_paths_take(paths, &nr_nodes);
 		places->strings = report_names_all(names);

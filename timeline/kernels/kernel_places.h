@@ -11,6 +11,7 @@ struct kernel_place {
 	uint32_t node; /* innermost frame */
 	/* strings of the program's own frame (host_lines.h), and of the next one outward; 0: there is none */
 	uint32_t line, caller;
+	uint32_t range; /* string of the innermost range (NVTX) that was open; 0: there is none */
 };
 
 struct kernel_places {

@@ -147,6 +147,7 @@ static void find_drift(struct kernel_time *time)
 	struct drift drift;
 	uint32_t nr = 0;
 
+	time->drifts = false;
 	_Static_assert(KERNEL_TIMES_SLICES <= DRIFT_MOST, "a mean of each slice");
 	for (uint32_t i = 0; i < KERNEL_TIMES_SLICES; i++)
 		if (time->slices[i].count)
@@ -223,6 +224,30 @@ void kernel_times_fini(struct kernel_times *times)
 		duration_bins_fini(&times->times[i].bins);
 	free(times->times);
 	*times = (struct kernel_times){0};
+}
+
+int kernel_time_add(struct kernel_time *time, struct kernel_time *other)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+	const uint32_t nr = duration_bins_list(&other->bins, list);
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (duration_bins_add(&time->bins, list[i].bucket, list[i].count))
+			return -ENOMEM;
+	for (uint32_t i = 0; i < KERNEL_TIMES_SLICES; i++) {
+		time->slices[i].count += other->slices[i].count;
+		time->slices[i].ns += other->slices[i].ns;
+	}
+	time->count += other->count;
+	time->ns += other->ns;
+	if (other->first_ns < time->first_ns)
+		time->first_ns = other->first_ns;
+	if (other->last_ns > time->last_ns)
+		time->last_ns = other->last_ns;
+	duration_bins_fini(&other->bins);
+	*other = (struct kernel_time){0};
+	find_drift(time);
+	return 0;
 }
 
 struct kernel_slice kernel_times_half(const struct kernel_time *time, uint32_t half)

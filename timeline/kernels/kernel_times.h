@@ -46,6 +46,9 @@ int kernel_times_read(struct timeline_source *source, const struct timeline_requ
 		      bool by_stack, struct kernel_times *times);
 void kernel_times_fini(struct kernel_times *times);
 
+/* Adds another time's work to this one's; the other is empty then. 0; -ENOMEM: both may only be freed. */
+int kernel_time_add(struct kernel_time *time, struct kernel_time *other);
+
 /* The sums of the first or the second half of the slices. */
 struct kernel_slice kernel_times_half(const struct kernel_time *time, uint32_t half);
 

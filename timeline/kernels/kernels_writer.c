@@ -40,10 +40,12 @@ static void write_line(struct text_table *table, const struct kernels_view *view
 	const char *const *strings = view->places->strings;
 
 	if (!place->line)
-		text_table_cell(table, "%s", time->stack_id ? "-" : "launch not known");
+		text_table_cell(table, "%s%s%s", strings[place->range], place->range ? " > " : "",
+				time->stack_id ? "-" : "launch not known");
 	else
-		text_table_cell(table, "%s%s%s", strings[place->caller], place->caller ? " > " : "",
-				strings[place->line]);
+		text_table_cell(table, "%s%s%s%s%s", strings[place->range],
+				place->range ? " > " : "", strings[place->caller],
+				place->caller ? " > " : "", strings[place->line]);
 }
 
 static uint64_t mean_of(struct kernel_slice slice)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "block_marks.h"
 #include "event_format.h"
 #include "event_place.h"
 #include "zstd_library.h"
@@ -31,6 +32,7 @@ struct reader {
 	uint8_t *stored, *plain;  /* owns; of one block */
 	struct event_span *spans; /* owns; of one block */
 	uint32_t room_stored, room_plain, room_spans;
+	struct block_marks marks;        /* of sound blocks; owns */
 	struct batch_decoder *decoder;   /* owns */
 	const struct zstd_library *zstd; /* NULL: there is none */
 	void *decompressor;              /* owns */
@@ -67,7 +69,8 @@ static uint32_t take_head(const uint8_t *bytes, size_t size, struct event_block_
 							  .nr_launches = old.nr_launches,
 							  .nr_records = old.nr_records,
 							  .lost_events = old.lost_events,
-							  .data_checksum = old.data_checksum};
+							  .data_checksum = old.data_checksum,
+							  .checksum = old.checksum};
 			used = sizeof(old);
 		}
 	}
@@ -163,12 +166,16 @@ static int take_block(struct reader *reader, struct event_block_head *head, uint
 	reader->sums->blocks++;
 	if (error)
 		return error;
-	if (asks->wants && !asks->wants(asks->context, head, reader->spans))
+	if (block_marks_have(&reader->marks, head->checksum)) {
+		reader->sums->damaged++;
 		return 0;
+	}
+	if (asks->wants && !asks->wants(asks->context, head, reader->spans))
+		return block_marks_add(&reader->marks, head->checksum);
 	if (!asks->take) {
 		reader->sums->launches += head->nr_launches;
 		reader->sums->records += head->nr_records;
-		return 0;
+		return block_marks_add(&reader->marks, head->checksum);
 	}
 	reader->sums->blocks_read++;
 	/* No more than the file can have, and than a block has. */
@@ -181,6 +188,10 @@ static int take_block(struct reader *reader, struct event_block_head *head, uint
 		reader->sums->damaged++;
 		return 0;
 	}
+	/* A block whose bytes are damaged may have a sound copy. */
+	error = block_marks_add(&reader->marks, head->checksum);
+	if (error)
+		return error;
 	const uint8_t *plain = unpack(reader, head);
 	return plain ? take_frames(reader, plain, head->plain_bytes) : 0;
 }
@@ -355,6 +366,7 @@ static void fini(struct reader *reader)
 	free(reader->stored);
 	free(reader->plain);
 	free(reader->spans);
+	block_marks_fini(&reader->marks);
 }
 
 /* 0 or -ENOMEM. Call fini() in either case. */

@@ -19,7 +19,8 @@ struct event_sums {
 		misnamed; /* files whose heads have other numbers, such as copies: they are left out */
 	uint64_t nameless;          /* files of version 1, which do not say whose they are */
 	uint64_t launches, records; /* that were read; without take(): that heads of blocks name */
-	/* parts of files: a head, a block, or what lies between two; by callers also single events */
+	/* parts of files: a head, a block, a copy of one that was read, or what lies between two; by callers also
+	 * single events */
 	uint64_t damaged;
 	/* a file with damaged parts, and one that is misnamed; 0: there is none */
 	uint32_t damaged_number, misnamed_number;

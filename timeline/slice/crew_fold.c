@@ -124,7 +124,7 @@ static int sum_up(struct crew_fold *fold)
 	int error = 0;
 
 	fold->counts = fold->shares[0].fold.counts;
-	fold->nr_work = fold->nr_launchless = fold->last_ns = 0;
+	fold->nr_work = fold->nr_waits = fold->nr_launchless = fold->last_ns = 0;
 	for (uint32_t i = 0; i < fold->nr; i++) {
 		const struct crew_fold_share *share = &fold->shares[i];
 		const struct timeline_counts *counts = &share->fold.counts;
@@ -134,6 +134,7 @@ static int sum_up(struct crew_fold *fold)
 		if (!error && !is_plain(counts))
 			error = -EAGAIN;
 		fold->nr_work += share->fold.nr_work;
+		fold->nr_waits += share->fold.nr_waits;
 		fold->nr_launchless += share->fold.nr_launchless;
 		if (share->fold.last_ns > fold->last_ns)
 			fold->last_ns = share->fold.last_ns;

@@ -23,7 +23,7 @@ struct crew_fold {
 	uint64_t reach_ns;                      /* how far before the time launches were read */
 	struct crew_fold_share shares[THREAD_CREW_MOST];
 	uint32_t nr;
-	uint64_t nr_work, nr_launchless, last_ns; /* as those of stream_fold */
+	uint64_t nr_work, nr_waits, nr_launchless, last_ns; /* as those of stream_fold */
 	struct timeline_counts counts;
 };
 

@@ -316,11 +316,13 @@ static int add_sums(const struct profile_slice *slice, struct collection *collec
 
 	if (content->is_folded) {
 		counts->nr_work = content->fold.nr_work;
+		counts->nr_waits = content->fold.nr_waits;
 		counts->nr_launchless = content->fold.nr_launchless;
 		return crew_fold_put(&content->fold, collection);
 	}
 	const int error = slice_fold_add(&fold, collection, &content->events);
 	counts->nr_work = fold.nr_work;
+	counts->nr_waits = fold.nr_waits;
 	counts->nr_launchless = fold.nr_launchless;
 	return error;
 }
@@ -426,7 +428,7 @@ static int write_part(const struct profile_slice *slice, const char *path, const
 	status = copy(slice->store_path, path, database, error);
 	if (!status)
 		status = fill(database, slice, content, counts);
-	if (!status && counts->nr_work == 0 && !slice->may_be_empty)
+	if (!status && counts->nr_work + counts->nr_waits == 0 && !slice->may_be_empty)
 		status = error_text_set(error, -ENODATA,
 					"no GPU work of these ranks is in this time");
 	if (status && !*error)

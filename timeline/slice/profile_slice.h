@@ -40,18 +40,20 @@ struct profile_slice {
 };
 
 struct profile_slice_counts {
-	uint64_t nr_work;       /* pieces of GPU work, and waits, in the part */
-	uint64_t nr_launchless; /* those of them whose launch was not kept: they have no stack */
-	uint32_t nr_silent;     /* processes of which no event is there, though none was dropped */
+	uint64_t nr_work;  /* pieces of GPU work in the part */
+	uint64_t nr_waits; /* of hosts for GPUs, in the part */
+	uint64_t
+		nr_launchless; /* those pieces of work whose launch was not kept: they have no stack */
+	uint32_t nr_silent;    /* processes of which no event is there, though none was dropped */
 	uint64_t
 		uncaptured_ns; /* between capture windows, in the time, of all processes together */
 	struct timeline_counts read;
 };
 
-/* output_path: the new store, which must not be there, nor output_path with ".new". 0; -EEXIST; -ENODATA: no GPU work
- * is in this time, and it may not be empty; -EPROTO: the store was written by an earlier version; errors of
- * timeline_source_read(); other -errno. On error no file is left, and *error is NULL, or one line that the caller
- * owns. */
+/* output_path: the new store, which must not be there, nor output_path with ".new". 0; -EEXIST; -ENODATA: neither
+ * GPU work nor a wait is in this time, and it may not be empty; -EPROTO: the store was written by an earlier version;
+ * errors of timeline_source_read(); other -errno. On error no file is left, and *error is NULL, or one line that the
+ * caller owns. */
 int profile_slice_write(const struct profile_slice *slice, const char *output_path,
 			struct profile_slice_counts *counts, char **error);
 

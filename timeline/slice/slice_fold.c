@@ -99,8 +99,12 @@ static int add_work(struct slice_fold *fold, struct collection *collection,
 		process->counts.matched++;
 	else
 		process->counts.unmatched++;
-	fold->nr_work++;
-	fold->nr_launchless += !launch && work->kind != RECORD_GPU_SYNC;
+	if (work->kind == RECORD_GPU_SYNC) {
+		fold->nr_waits++;
+	} else {
+		fold->nr_work++;
+		fold->nr_launchless += !launch;
+	}
 	return error;
 }
 

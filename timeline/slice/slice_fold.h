@@ -15,8 +15,9 @@ struct slice_fold {
 	const struct timeline_step *steps;
 	uint32_t nr_steps;
 	struct uncaptured_work *in_pauses; /* borrowed */
-	uint64_t nr_work;                  /* pieces of GPU work, and waits, that were folded */
-	uint64_t nr_launchless;            /* those of them whose launch was not kept */
+	uint64_t nr_work;                  /* pieces of GPU work that were folded */
+	uint64_t nr_waits;                 /* waits of hosts for GPUs that were folded */
+	uint64_t nr_launchless;            /* those pieces of work whose launch was not kept */
 };
 
 /* events: all that may belong to the part. Events of processes that the collection lacks are left out, as the source

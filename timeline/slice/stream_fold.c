@@ -135,8 +135,12 @@ static int add_work(struct stream_fold *fold, const struct timeline_work *work,
 		return -ENOMEM;
 	process->nr_records++;
 	process->nr_matched += key->matched;
-	fold->nr_work++;
-	fold->nr_launchless += !key->matched && work->kind != RECORD_GPU_SYNC;
+	if (work->kind == RECORD_GPU_SYNC) {
+		fold->nr_waits++;
+	} else {
+		fold->nr_work++;
+		fold->nr_launchless += !key->matched;
+	}
 	return busy_lanes_add(&fold->busy, work,
 			      work->kind == RECORD_GPU_KERNEL &&
 				      nccl_names_have(&fold->nccl, work->name_id));

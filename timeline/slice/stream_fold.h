@@ -45,8 +45,8 @@ struct stream_fold {
 	uint32_t nr_waiting, room_waiting;
 	struct nccl_names nccl;
 	size_t room_bytes;
-	uint64_t nr_work, nr_launchless;
-	uint64_t last_ns; /* the end of all work that was seen; 0: none */
+	uint64_t nr_work, nr_waits, nr_launchless; /* as those of slice_fold */
+	uint64_t last_ns;                          /* the end of all work that was seen; 0: none */
 	struct timeline_counts counts;
 };
 

@@ -12,10 +12,10 @@ static const struct {
 	[STEP_NCCL_WAITS] = {"nccl_waits", "NCCL waiting for other ranks"},
 	[STEP_NCCL] = {"nccl", "NCCL"},
 	[STEP_COPIES] = {"copies", "copies"},
-	[STEP_IDLE_LAUNCHES] = {"idle_launches", "idle between launches"},
-	[STEP_IDLE_HOST] = {"idle_host", "idle while the host did not launch"},
-	[STEP_IDLE_START] = {"idle_start", "idle behind a launch"},
-	[STEP_IDLE_UNKNOWN] = {"idle_unknown", "idle for an unknown reason"},
+	[STEP_IDLE_LAUNCHES] = {"idle_launches", "idle time between launches"},
+	[STEP_IDLE_HOST] = {"idle_host", "idle time while the host did not launch"},
+	[STEP_IDLE_START] = {"idle_start", "idle time between a launch and its work"},
+	[STEP_IDLE_UNKNOWN] = {"idle_unknown", "idle time for an unknown reason"},
 };
 
 int step_rows_init(struct step_rows *rows, const struct timeline_steps *steps, uint64_t from_ns,

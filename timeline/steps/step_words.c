@@ -66,19 +66,20 @@ const char *step_words_outlier(const struct steps_view *view, uint32_t outlier, 
 	char more[TIME_SIZE], median[TIME_SIZE];
 
 	*line = '\0';
-	text_line_append(line, size, "step %" PRIu32 " took %s more than the median of %s",
+	text_line_append(line, size, "step %" PRIu32 " took %s longer than the median of %s: ",
 			 view->rows->rows[found->row].number,
 			 report_summary_time(found->more_ns, more),
 			 report_summary_time(sum->median_ns, median));
-	text_line_append(line, size, ": +%s %s on ", report_summary_time(found->part_more_ns, more),
-			 step_rows_words(found->part));
 	append_rank(view, found->sum, line, size);
+	text_line_append(line, size, " had %s more %s",
+			 report_summary_time(found->part_more_ns, more),
+			 step_rows_words(found->part));
 	if (found->earlier_more_ns && found->earlier_more_ns >= found->part_more_ns / 2)
-		text_line_append(line, size, ", %s of it launched before the step began",
+		text_line_append(line, size, ", of which %s was launched before the step began",
 				 report_summary_time(found->earlier_more_ns, more));
 	append_place(view, &view->places->places[outlier], line, size);
 	if (found->nr_ranks > 1)
-		text_line_append(line, size, "; it stands out on %" PRIu32 " ranks",
+		text_line_append(line, size, "; the step was slow on %" PRIu32 " ranks",
 				 found->nr_ranks);
 	if (view->has_ranges)
 		append_time(view, &view->rows->rows[found->row], line, size);

@@ -152,9 +152,10 @@ static void write_findings(FILE *out, const struct steps_view *view)
 	for (uint32_t i = 0; i < nr && i < OUTLIERS_MAX; i++)
 		fprintf(out, "%s\n", step_words_outlier(view, i, line, sizeof(line)));
 	if (nr > OUTLIERS_MAX)
-		fprintf(out, "%" PRIu32 " other steps stand out, too\n", nr - OUTLIERS_MAX);
+		fprintf(out, "%" PRIu32 " other steps were slow, too: -f json has all\n",
+			nr - OUTLIERS_MAX);
 	if (!nr)
-		fputs("no step stands out\n", out);
+		fputs("no step took much longer than the others\n", out);
 	write_trends(out, view);
 }
 
@@ -181,7 +182,7 @@ static int write_table(FILE *out, const struct steps_view *view, const struct te
 	fputc('\n', out);
 	write_findings(out, view);
 	if (has_first)
-		fputs("the first step of each process is left out\n", out);
+		fputs("the first step of each process is left out: it warms up\n", out);
 	if (view->lacks)
 		fprintf(out, "%s\n", view->lacks);
 	return text_file_flush(out);

@@ -1,7 +1,9 @@
 #include "store_busy.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "aggregator/core/timeline_table.h"
@@ -110,8 +112,10 @@ static int take_row(const struct loading *loading, struct statement *row,
 	*entry = timeline_table_get(loading->collection->timelines, key);
 	if (!*entry)
 		return -ENOMEM;
-	return key->level == TIMELINE_DEVICE && (key->process_id == 0 ||
-						 key->process_id > loading->collection->nr_writers)
+	const bool is_of_writer =
+		key->level == TIMELINE_DEVICE || key->level == TIMELINE_DEVICE_PAUSES;
+	return is_of_writer && (key->process_id == 0 ||
+				key->process_id > loading->collection->nr_writers)
 		       ? -EPROTO
 		       : 0;
 }
@@ -294,19 +298,50 @@ static int load_closed(struct loading *loading)
 	return error ? error : check_closed(loading);
 }
 
+/* The statement for blocks of one timeline. */
+static int prepare(struct loading *loading)
+{
+	return statement_create(loading->database,
+				"SELECT count, data FROM timeline_blocks WHERE block = ? AND"
+				" level = ? AND process = ? AND device_id = ? AND"
+				" context_id = ? AND stream_id = ?",
+				&loading->blocks);
+}
+
+static void fini(struct loading *loading)
+{
+	statement_destroy(loading->blocks);
+	free(loading->stored);
+	free(loading->intervals);
+}
+
 int store_busy_load(struct database *database, struct collection *collection, bool is_closed)
 {
 	struct loading loading = {.database = database, .collection = collection};
-	int error = statement_create(database,
-				     "SELECT count, data FROM timeline_blocks WHERE block = ? AND"
-				     " level = ? AND process = ? AND device_id = ? AND"
-				     " context_id = ? AND stream_id = ?",
-				     &loading.blocks);
+	int error = prepare(&loading);
 
 	if (!error)
 		error = is_closed ? load_closed(&loading) : load_open(&loading);
-	statement_destroy(loading.blocks);
-	free(loading.stored);
-	free(loading.intervals);
+	fini(&loading);
+	return error;
+}
+
+int store_busy_read(struct database *database, const struct collection *collection,
+		    const struct timeline_key *key, struct timeline_table *into)
+{
+	struct collection apart = *collection;
+	struct loading loading = {.database = database, .collection = &apart};
+	char sql[192];
+	int error = prepare(&loading);
+
+	apart.timelines = into;
+	snprintf(sql, sizeof(sql),
+		 "SELECT * FROM timelines WHERE level = %" PRIu32 " AND process = %" PRIu32
+		 " AND device_id = %" PRIu32 " AND context_id = %" PRIu32
+		 " AND stream_id = %" PRIu32,
+		 key->level, key->process_id, key->device_id, key->context_id, key->stream_id);
+	if (!error)
+		error = database_rows(database, sql, take_timeline, &loading);
+	fini(&loading);
 	return error;
 }

@@ -128,21 +128,25 @@ function paintSteps(draw) {
 	const running = stepsAt(beginNs);
 	const widest = 14 + textWidth(String(all.at(-1)?.number ?? ""), 200);
 	const labels = ticks.length * widest / Math.max(1, painted.width - xOfTime(ticks[0]?.time ?? beginNs)), every = apart * roundUp(Math.max(1, labels));
-	let lastTick = -TICK_PX;
+	let lastTick = -TICK_PX, free = painted.left; // where no number stands yet
 
 	if (all.length === 0)
 		return;
 	draw.fillStyle = theme.text;
 	draw.fillText("steps", 0, top + 11);
-	if (running && (ticks.length === 0 || xOfTime(ticks[0].time) >= painted.left + widest + 8))
+	if (running && (ticks.length === 0 || xOfTime(ticks[0].time) >= painted.left + widest + 8)) {
 		draw.fillText(`…${running[0]}`, painted.left + 1, top + 11);
+		free += widest;
+	}
 	for (const { number, time } of ticks) {
-		const x = Math.round(xOfTime(time)), hasLabel = number % every === 0 && x + widest <= painted.width;
+		const x = Math.round(xOfTime(time)), hasLabel = number % every === 0 && x >= free && x + widest <= painted.width;
 
 		if (x - lastTick >= TICK_PX || hasLabel)
 			draw.fillRect(lastTick = x, top, 1, hasLabel ? STEPS_PX - 2 : 5);
-		if (hasLabel)
+		if (hasLabel) {
 			draw.fillText(String(number), x + 3, top + 11);
+			free = x + widest;
+		}
 	}
 }
 
@@ -243,7 +247,8 @@ function makeTimes() {
 	if (!timeline)
 		return;
 	const { devices, bins, binNs, beginNs, endNs, spanNs, isPart, parts, apart, ticks, boxes } = timeline, lack = lackText(timeline);
-	const steps = ticks.length ? `, ${apart === 1 ? grouped(ticks.length) : `about ${grouped(ticks.length * apart)}`} steps` : "";
+	const nrSteps = ticks.length * apart;
+	const steps = nrSteps ? `, ${apart === 1 ? "" : "about "}${grouped(nrSteps)} step${nrSteps === 1 ? "" : "s"}` : "";
 
 	const pieces = boxes.length ? `, ${boxes.length === 1 ? "1 piece" : `${grouped(boxes.length)} pieces`} of work` : "";
 	const which = isPart ? `${secondsText(beginNs)} s to ${secondsText(endNs)} s: ` : "";

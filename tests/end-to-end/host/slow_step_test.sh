@@ -9,7 +9,7 @@ same "run: status" $? 0
 "$flamegrid" timeline --steps "$scratch/p" >"$scratch/steps" 2>"$scratch/err"
 same "steps: status" $? 0
 check "step 100 was slow in save_state()" grep -q \
-	'^step 100 took .* idle while the host did not launch on rank 0, in save_state() ([0-9.]* ms by samples)$' "$scratch/steps"
+	'^step 100 took .*: rank 0 had .* more idle time while the host did not launch, in save_state() ([0-9.]* ms by samples)$' "$scratch/steps"
 "$flamegrid" timeline --steps -f json "$scratch/p" >"$scratch/json" 2>"$scratch/err"
 same "json: status" $? 0
 check "its samples are half of the gap or more, and no more than the step" python3 -c 'import json, sys

@@ -23,7 +23,7 @@ cp "$scratch/steps" "$scratch/all"
 check "table" steps "$scratch/p"
 same "table: a row for each rank" "$(awk '$1 == 3 && $2 ~ /^[0-9]+$/ { print $2 }' "$scratch/steps")" 299
 contains "table: the first step is left out" "$scratch/steps" "the first step of each process is left out"
-contains "table: why step 200 was slow" "$scratch/steps" "idle while the host did not launch on rank 3, between two launches in save_state()"
+contains "table: why step 200 was slow" "$scratch/steps" " more idle time while the host did not launch, between two launches in save_state()"
 same "table: it is the slowest" "$(grep -o '^step [0-9]* took' "$scratch/steps" | head -n 1)" "step 200 took"
 check "table: a trend, or none" grep -q "^the steps " "$scratch/steps"
 check "json" steps "$scratch/p" -f json
@@ -52,7 +52,7 @@ same "from some time on: the same rows" "$(tail -n 200 "$scratch/all" | cksum)" 
 RANK=3 FAKE_CUDA_DEVICES=1 "$flamegrid" run --timeline all -o "$scratch/helper" --devices "$(devices 1)" -- \
 	"$BUILD/tests/step_program" 60 40 alone >/dev/null 2>"$scratch/err"
 check "a helper launches" steps "$scratch/helper"
-contains "a helper launches: its callers are named" "$scratch/steps" "on rank 3, between launches in backward() and log_metrics()"
+contains "a helper launches: its callers are named" "$scratch/steps" "ms more idle time while the host did not launch, between launches in backward() and log_metrics()"
 
 # ---- several ranks: their sums are those of the report
 LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=4 "$flamegrid" run --timeline all -o "$scratch/ranks" \

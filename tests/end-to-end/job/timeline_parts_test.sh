@@ -94,6 +94,12 @@ same "threads: names" "$(line names)" "thread_0 thread_1 thread_2 thread_3"
 nvtx=
 run windows "windows 9" --record sync
 show windows 0
+# The host waits in it, which is no GPU work.
+same "waits and GPU work are counted apart" \
+	"$(sed -n 's/.* and \([0-9]*\) pieces of GPU work of 1 process, \([0-9]*\) waits, .*/\1 \2/p' "$scratch/err")" "27 19"
+"$flamegrid" timeline "$scratch/windows" --format profile -o "$scratch/waits" >/dev/null 2>"$scratch/err"
+contains "a part's GPU work is that of its report" "$scratch/err" "timeline: 27 pieces of GPU work in "
+contains "a part has the waits as well" "$scratch/err" "host waits: 19 in "
 gap=$(line gap)
 show windows 4 --step 1
 contains "no step: said" "$scratch/err" "no step was kept: programs mark steps by flamegrid_step()"
@@ -157,11 +163,8 @@ PYTHON
 same "pauses: the page of one has a strip, of which nothing is known" "$(cat "$scratch/out")" "1 [6] {100}"
 "$flamegrid" timeline "$scratch/pauses" --format profile -o "$scratch/part" >/dev/null 2>"$scratch/err"
 contains "pauses: a part says how much was not captured" "$scratch/err" "; between capture windows nothing is known: "
-"$flamegrid" report "$scratch/part" -f json >"$scratch/json" 2>/dev/null
-"$flamegrid" report "$scratch/part" -f csv --rows ranks >"$scratch/ranks.csv" 2>/dev/null
-"$flamegrid" top --once --json "$scratch/part" >"$scratch/top.json" 2>/dev/null
 "$flamegrid" timeline "$scratch/pauses" -f chrome >"$scratch/trace.json" 2>/dev/null
-python3 - "$scratch/json" "$scratch/ranks.csv" "$scratch/top.json" "$scratch/trace.json" >"$scratch/out" 2>&1 <<'PYTHON'
+cat >"$scratch/uncaptured.py" <<'PYTHON'
 import csv, json, sys
 from decimal import Decimal
 report, top, trace = json.load(open(sys.argv[1])), json.load(open(sys.argv[3])), json.load(open(sys.argv[4]), parse_float=Decimal)
@@ -179,13 +182,24 @@ assert device["busy_ns"] + device["idle_ns"] + want == device["last_ns"] - devic
 assert int(rank["window_ns"]) == device["busy_ns"] + device["idle_ns"], rank
 [gpu] = [gpu for rank in top["ranks"] for gpu in rank["gpus"]]
 assert gpu["totals"]["window_ns"] == device["busy_ns"] + device["idle_ns"], gpu
+assert gpu["uncaptured_ns"] == want, gpu
 [idle] = [finding["ns"] for finding in report["findings"] if finding["kind"] == "idle_gpus"]
 assert idle == device["idle_ns"], idle
 print("exact")
 PYTHON
-same "pauses: what was not captured is no idle time of a part" "$(tail -n 1 "$scratch/out")" exact
-"$flamegrid" report "$scratch/part" -f table >"$scratch/out" 2>/dev/null
-contains "pauses: the part's table tells it" "$scratch/out" " more not captured"
+"$flamegrid" merge -o "$scratch/pauses-merged" "$scratch/pauses" >/dev/null 2>&1
+# The whole profile has sums alone, and a part has events: both say the same, and so does a merged profile.
+for which in pauses part pauses-merged; do
+	"$flamegrid" report "$scratch/$which" -f json >"$scratch/json" 2>/dev/null
+	"$flamegrid" report "$scratch/$which" -f csv --rows ranks >"$scratch/ranks.csv" 2>/dev/null
+	"$flamegrid" top --once --json "$scratch/$which" >"$scratch/top.json" 2>/dev/null
+	python3 "$scratch/uncaptured.py" "$scratch/json" "$scratch/ranks.csv" "$scratch/top.json" "$scratch/trace.json" >"$scratch/out" 2>&1
+	same "pauses: what was not captured is no idle time: $which" "$(tail -n 1 "$scratch/out")" exact
+	"$flamegrid" report "$scratch/$which" -f table >"$scratch/out" 2>/dev/null
+	contains "pauses: the table tells it: $which" "$scratch/out" " more not captured"
+	"$flamegrid" top --once "$scratch/$which" >"$scratch/out" 2>/dev/null
+	contains "pauses: top tells it: $which" "$scratch/out" " not captured "
+done
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
 
@@ -245,6 +259,14 @@ check "kernels by stack: JSON as its schema says" env PATH="/usr/bin:$PATH" pyth
 	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/kernels"
 "$flamegrid" timeline --kernels --by-stack "$scratch/ranks" >"$scratch/kernels" 2>"$scratch/err"
 contains "kernels by stack: the table names lines" "$scratch/kernels" "launched in"
+# The same kernel twice at two places of one function, and others in ranges: no two rows read the same.
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranges" >"$scratch/kernels" 2>"$scratch/err"
+contains "kernels by stack: the table names the range" "$scratch/kernels" "kernel in_step_forward   [NVTX]forward > main > launch"
+same "kernels by stack: the table has no two equal rows" "$(sed -n 's/.*  \(kernel \)/\1/p' "$scratch/kernels" | sort | uniq -d)" ""
+same "kernels by stack: both launches are one row" "$(awk '/ in_nothing / { print $1 }' "$scratch/kernels")" 2
+"$flamegrid" timeline --kernels --by-stack "$scratch/ranges" -f csv >"$scratch/kernels" 2>"$scratch/err"
+same "kernels by stack: no two equal rows" "$(cut -d , -f 1,2,19- "$scratch/kernels" | sort | uniq -d)" ""
+same "kernels by stack: all rows" "$(wc -l <"$scratch/kernels")" 10
 "$flamegrid" timeline --by-stack "$scratch/ranks" -o "$scratch/none" 2>"$scratch/err"
 same "by stack, not kernels: status" $? 2
 "$flamegrid" timeline --kernels "$scratch/ranks" -f json >"$scratch/kernels" 2>"$scratch/err"

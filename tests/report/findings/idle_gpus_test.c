@@ -244,15 +244,30 @@ static void gpus_that_idle_alike_are_one_finding(void **state)
 				"2.680 s idle, added up; nothing of the host was recorded");
 }
 
-static void idle_time_between_capture_windows_is_none(void **state)
+static void plant_windows(void)
 {
-	(void)state;
 	findings_plant_gpu(1, 590 * MS, 410 * MS);
 	findings_run.work.loss = (struct report_loss){
 		.reason = findings_plant_string(&findings_run.work, "capture_window"), .count = 3};
 	findings_run.work.tree.losses = &findings_run.work.loss;
 	findings_run.work.tree.nr_losses = 1;
+}
+
+/* As in profiles of earlier versions. */
+static void idle_time_that_may_be_between_capture_windows_is_none(void **state)
+{
+	(void)state;
+	plant_windows();
 	findings_assert_none();
+}
+
+static void idle_time_within_capture_windows_is_told(void **state)
+{
+	(void)state;
+	plant_windows();
+	findings_run.busy[1].uncaptured_ns = 5000 * MS;
+	findings_assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %",
+				"410.000 ms idle; nothing of the host was recorded");
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, findings_set_up)
@@ -274,7 +289,8 @@ int main(void)
 		TEST(lines_of_a_loader_are_told_together),
 		TEST(pauses_are_left_out),
 		TEST(gpus_that_idle_alike_are_one_finding),
-		TEST(idle_time_between_capture_windows_is_none),
+		TEST(idle_time_that_may_be_between_capture_windows_is_none),
+		TEST(idle_time_within_capture_windows_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,6 +162,90 @@ static void long_gaps_are_pauses(void **state)
 	profile_destroy(profile);
 }
 
+/* A process's marks of a window's end and of the next window. */
+static void add_pause(uint64_t begin_us, uint64_t end_us)
+{
+	const struct launch_record marks[] = {
+		{.time_ns = begin_us * 1000,
+		 .cbid = RECORD_MARK_WINDOW_END,
+		 .flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK},
+		{.time_ns = end_us * 1000,
+		 .cbid = RECORD_MARK_WINDOW,
+		 .flags = RECORD_LAUNCH_HOST | RECORD_LAUNCH_MARK},
+	};
+
+	idle_life_add((struct message){.type = MESSAGE_EVENTS,
+				       .events = {.process_id = 1,
+						  .clock_offset_ns = IDLE_LIFE_OFFSET_NS,
+						  .clock_valid = 1,
+						  .nr_launches = LENGTH(marks),
+						  .launches = marks}});
+}
+
+/* 100 to 300 and 700 to 900 are idle, in two waits; work runs on up to 320. Nothing is known of 320 to 700. */
+static void time_between_capture_windows_is_no_idle_time(void **state)
+{
+	const struct idle_life_kernel first[] = {{0, 100, 7}, {200, 320, 7}};
+	const struct idle_life_kernel second[] = {{900, 1000, 7}};
+	const struct host_sample samples[] = {idle_life_wait(7, 100, 190),
+					      idle_life_wait(7, 400, 750)};
+
+	(void)state;
+	idle_life_begin();
+	idle_life_samples(1, samples, LENGTH(samples));
+	idle_life_kernels(1, first, LENGTH(first));
+	add_pause(310, 700);
+	idle_life_kernels(1, second, LENGTH(second));
+	store_all();
+	assert_folded("", "[unknown];[GPU5_Idle] 160000\n"
+			  "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle] 140000\n");
+	struct profile *profile = load();
+	struct report_busy *busy;
+	assert_sums_are_exact(profile);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	assert_int_equal(busy->rows[0].whole_device, 1);
+	assert_int_equal(busy->rows[0].idle_ns, 300000);
+	assert_int_equal(busy->rows[0].uncaptured_ns, 380000);
+	report_busy_destroy(busy);
+	profile_destroy(profile);
+}
+
+/* Each pause, and all work, comes to another start of the aggregator. */
+static void pauses_last_over_restarts(void **state)
+{
+	const struct idle_life_kernel kernels[] = {
+		{0, 100, 7}, {200, 300, 7}, {600, 700, 7}, {750, 800, 7}, {1500, 1600, 7}};
+	const struct host_sample samples[] = {idle_life_wait(7, 100, 190)};
+
+	(void)state;
+	idle_life_begin();
+	idle_life_samples(1, samples, LENGTH(samples));
+	for (uint32_t i = 0; i < LENGTH(kernels); i++) {
+		idle_life_kernels(1, &kernels[i], 1);
+		if (i == 1)
+			add_pause(350, 550);
+		if (i == 3)
+			add_pause(790, 1450);
+	}
+	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq++) {
+		store_fixture_open_all();
+		store_fixture_apply_up_to(seq);
+		store_fixture_commit();
+		store_fixture_close_all();
+	}
+	struct profile *profile = load();
+	struct report_busy *busy;
+	assert_sums_are_exact(profile);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		assert_int_equal(busy->rows[i].busy_ns, 450000);
+		assert_int_equal(busy->rows[i].uncaptured_ns, 200000 + 650000);
+		assert_int_equal(busy->rows[i].idle_ns, 300000);
+	}
+	report_busy_destroy(busy);
+	profile_destroy(profile);
+}
+
 static void without_samples_there_is_no_such_plane(void **state)
 {
 	const struct idle_life_kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
@@ -307,6 +391,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(gaps_stand_under_what_the_launching_thread_did),
 		TEST(long_gaps_are_pauses),
+		TEST(time_between_capture_windows_is_no_idle_time),
+		TEST(pauses_last_over_restarts),
 		TEST(without_samples_there_is_no_such_plane),
 		TEST(what_came_before_the_first_sample_is_unknown_and_counted),
 		TEST(a_clock_that_is_not_known_tells_no_thread),

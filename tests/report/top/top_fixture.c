@@ -71,6 +71,11 @@ void top_fixture_busy(uint32_t process, uint64_t busy_ns, uint64_t last_ns, uint
 	top_from.heard_ns[process - 1] = heard_ns;
 }
 
+void top_fixture_uncaptured(uint32_t process, uint64_t uncaptured_ns)
+{
+	time_of(TIMELINE_WORK, process, 0)->uncaptured_ns = uncaptured_ns;
+}
+
 void top_fixture_stream_busy(uint32_t process, uint32_t stream_id, uint64_t busy_ns)
 {
 	struct profile_sums_time *time = time_of(TIMELINE_STREAM, process, stream_id);

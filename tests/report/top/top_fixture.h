@@ -20,6 +20,7 @@ uint32_t top_fixture_process(const char *node, uint32_t pid, int32_t rank, int32
 
 /* Sets the time in which a process's GPU was busy, from 1 s on by CUPTI's clock, and up to when it was heard of. */
 void top_fixture_busy(uint32_t process, uint64_t busy_ns, uint64_t last_ns, uint64_t heard_ns);
+void top_fixture_uncaptured(uint32_t process, uint64_t uncaptured_ns);
 void top_fixture_stream_busy(uint32_t process, uint32_t stream_id, uint64_t busy_ns);
 
 /* Adds work to the totals; kind: enum record_gpu_kind. */

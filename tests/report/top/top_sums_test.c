@@ -131,6 +131,33 @@ static void processes_of_a_rank_on_one_gpu_are_one_node(void **state)
 	top_sums_destroy(sums);
 }
 
+static void time_between_capture_windows_is_apart(void **state)
+{
+	(void)state;
+	make_two_ranks();
+	const uint32_t third = top_fixture_process("node02", 201, 0, 1);
+
+	top_fixture_busy(third, 100 * MS, 3 * S, 101 * S);
+	top_fixture_uncaptured(third, 300 * MS);
+	struct top_sums *sums = top_fixture_read();
+	const struct top_node *rank = top_fixture_child(sums, &sums->nodes[0], "rank 0");
+	const struct top_node *gpu = top_fixture_child(sums, rank, "GPU 1");
+
+	assert_int_equal(gpu->uncaptured_ns, 300 * MS);
+	assert_int_equal(gpu->window_ns, 2 * S - 300 * MS);
+	assert_int_equal(rank->window_ns, gpu->window_ns);
+	assert_int_equal(sums->nodes[0].uncaptured_ns, 300 * MS);
+	assert_int_equal(sums->nodes[0].window_ns, 3 * S - 300 * MS);
+	top_sums_destroy(sums);
+	/* of two processes together no more than what was not busy */
+	top_fixture_uncaptured(third, 1900 * MS);
+	sums = top_fixture_read();
+	gpu = top_fixture_child(sums, top_fixture_child(sums, &sums->nodes[0], "rank 0"), "GPU 1");
+	assert_int_equal(gpu->uncaptured_ns, 1300 * MS);
+	assert_int_equal(gpu->window_ns, gpu->values[TOP_BUSY]);
+	top_sums_destroy(sums);
+}
+
 static void a_process_without_a_rank_stands_for_itself(void **state)
 {
 	(void)state;
@@ -401,6 +428,7 @@ int main(void)
 		TEST(kernels_are_those_of_a_stream_and_of_all),
 		TEST(streams_have_kernels_only_where_they_are_wanted),
 		TEST(processes_of_a_rank_on_one_gpu_are_one_node),
+		TEST(time_between_capture_windows_is_apart),
 		TEST(a_process_without_a_rank_stands_for_itself),
 		TEST(rates_are_what_came_between_two_readings),
 		TEST(a_gpu_without_news_keeps_its_rates),

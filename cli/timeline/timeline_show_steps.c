@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event_losses.h"
+#include "timeline_output.h"
+
 #include "base/log.h"
 #include "cli/base/verbs.h"
-#include "cli/timeline_losses.h"
-#include "cli/timeline_output.h"
 #include "timeline/steps/step_reader.h"
 #include "timeline/trace/timeline_choice.h"
 
@@ -89,8 +90,7 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 		log_notice("%" PRIu32 " step%s left out: %s end was not kept", rows->nr_open,
 			   rows->nr_open == 1 ? " is" : "s are",
 			   rows->nr_open == 1 ? "its" : "their");
-	return timeline_losses_say(counts, 0,
-				   timeline_source_silent(source, &show->request, counts))
+	return event_losses_say(counts, 0, timeline_source_silent(source, &show->request, counts))
 		       ? EXIT_LOSS
 		       : EXIT_OK;
 }
@@ -123,8 +123,8 @@ int timeline_show_steps(const struct timeline_show_steps *show, struct timeline_
 	if (error) {
 		explain(show, error);
 	} else if (!rows.nr_rows) {
-		timeline_losses_say(&counts, 0,
-				    timeline_source_silent(source, &show->request, &counts));
+		event_losses_say(&counts, 0,
+				 timeline_source_silent(source, &show->request, &counts));
 		say_none(show, &rows);
 		status = EXIT_NOTHING;
 	} else {

@@ -1,4 +1,4 @@
-#include "timeline_losses.h"
+#include "event_losses.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@ static void say_damaged(const struct event_sums *sums)
 		    sums->damaged, *name ? ", for instance of " : "", name);
 }
 
-bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
-			 uint32_t nr_silent)
+bool event_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
+		      uint32_t nr_silent)
 {
 	const struct event_sums *sums = &counts->log;
 
@@ -80,7 +80,7 @@ bool timeline_losses_say(const struct timeline_counts *counts, uint64_t nr_launc
 	       nr_silent;
 }
 
-void timeline_losses_say_workless(uint64_t nr_workless)
+void event_losses_say_workless(uint64_t nr_workless)
 {
 	if (nr_workless)
 		log_notice("%" PRIu64 " launch%s no GPU work here: it came after this time, or "
@@ -115,9 +115,8 @@ static struct pause_sums add_pauses(const struct capture_pauses *pauses, uint64_
 	return sums;
 }
 
-int timeline_losses_say_pauses(struct timeline_source *source,
-			       const struct timeline_request *request, uint64_t first_ns,
-			       uint64_t last_ns)
+int event_losses_say_pauses(struct timeline_source *source, const struct timeline_request *request,
+			    uint64_t first_ns, uint64_t last_ns)
 {
 	const uint64_t from_ns = request->from_ns > first_ns ? request->from_ns : first_ns;
 	const uint64_t to_ns = request->to_ns < last_ns ? request->to_ns : last_ns;
@@ -138,7 +137,7 @@ int timeline_losses_say_pauses(struct timeline_source *source,
 	return error;
 }
 
-bool timeline_losses_say_missing(const struct profile *profile, bool is_written)
+bool event_losses_say_missing(const struct profile *profile, bool is_written)
 {
 	char names[NAMES_MAX * (STORE_NOTE_SIZE + 2)] = "", more[32] = "";
 	size_t used = 0;

@@ -1,4 +1,4 @@
-#include "timeline_lacks.h"
+#include "profile_lacks.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static uint64_t count_expired(const struct roster *roster)
 }
 
 /* A launch has no GPU work if that never came. */
-static int write_sentence(const char *completeness, uint64_t expired, struct timeline_lacks *lacks)
+static int write_sentence(const char *completeness, uint64_t expired, struct profile_lacks *lacks)
 {
 	char number[NUMBER_SIZE];
 	size_t size;
@@ -41,14 +41,14 @@ static int write_sentence(const char *completeness, uint64_t expired, struct tim
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-int timeline_lacks_find(const struct profile *profile, struct timeline_lacks *lacks)
+int profile_lacks_find(const struct profile *profile, struct profile_lacks *lacks)
 {
 	struct report_names *names = report_names_create(profile, DEMANGLE_NONE, REPORT_LINES_OFF);
 	const uint64_t expired = count_expired(profile->collection->roster);
 	enum report_state state = REPORT_COMPLETE;
 	char *completeness = NULL;
 
-	*lacks = (struct timeline_lacks){0};
+	*lacks = (struct profile_lacks){0};
 	int error = names ? report_completeness_make(profile, names, NULL, 0, &state, &completeness)
 			  : -ENOMEM;
 	if (!error && (*completeness || expired))
@@ -65,8 +65,8 @@ int timeline_lacks_find(const struct profile *profile, struct timeline_lacks *la
 	return error;
 }
 
-void timeline_lacks_fini(struct timeline_lacks *lacks)
+void profile_lacks_fini(struct profile_lacks *lacks)
 {
 	free(lacks->sentence);
-	*lacks = (struct timeline_lacks){0};
+	*lacks = (struct profile_lacks){0};
 }

@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "event_losses.h"
+#include "timeline_output.h"
+
 #include "base/log.h"
 #include "cli/base/verbs.h"
-#include "cli/timeline_losses.h"
-#include "cli/timeline_output.h"
 
 struct shown {
 	struct kernels_view view;
@@ -22,14 +23,20 @@ static int write_shown(const void *context, const struct text_form *form, FILE *
 }
 
 /* Returns the exit status. */
-static int find_and_write(const struct timeline_show_kernels *show, struct shown *shown)
+static int find_and_write(const struct timeline_show_kernels *show, struct kernel_times *times,
+			  struct shown *shown)
 {
+	const enum kernel_rows_stack stack = !show->by_stack ? KERNEL_ROWS_NO_STACK
+					     : show->format == STEPS_TABLE
+						     ? KERNEL_ROWS_LINE
+						     : KERNEL_ROWS_WHOLE_STACK;
 	struct kernel_places places = {0};
 	int status = EXIT_FAILED, error = shown->view.names ? 0 : -ENOMEM;
 
 	if (!error && show->by_stack)
-		error = kernel_places_init(&places, shown->view.times, shown->view.profile,
-					   shown->view.names);
+		error = kernel_places_init(&places, times, shown->view.profile, shown->view.names);
+	if (!error)
+		error = kernel_rows_sum(times, &places, shown->view.names, stack);
 	shown->view.places = &places;
 	if (error)
 		log_error("%s: %s", show->name, strerror(-error));
@@ -42,7 +49,7 @@ static int find_and_write(const struct timeline_show_kernels *show, struct shown
 
 /* Returns the exit status. */
 static int save(const struct timeline_show_kernels *show, struct timeline_source *source,
-		const struct kernel_times *times)
+		struct kernel_times *times)
 {
 	const struct profile *profile = timeline_source_profile(source);
 	/* As in `report`: whole C++ names fit no terminal. */
@@ -55,7 +62,7 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 			 .first_ns = show->first_ns,
 			 .lacks = show->lacks},
 		.format = show->format};
-	const int status = find_and_write(show, &shown);
+	const int status = find_and_write(show, times, &shown);
 
 	report_names_destroy(shown.view.names);
 	if (status != EXIT_OK)
@@ -64,8 +71,8 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 		log_warning("%" PRIu64
 			    " pieces of GPU work are left out: there are too many names or stacks",
 			    times->nr_left_out);
-	return timeline_losses_say(&times->counts, 0,
-				   timeline_source_silent(source, &show->request, &times->counts))
+	return event_losses_say(&times->counts, 0,
+				timeline_source_silent(source, &show->request, &times->counts))
 		       ? EXIT_LOSS
 		       : EXIT_OK;
 }
@@ -81,8 +88,8 @@ int timeline_show_kernels(const struct timeline_show_kernels *show, struct timel
 	} else if (error) {
 		log_error("%s: %s", show->name, strerror(-error));
 	} else if (!times.nr_times) {
-		timeline_losses_say(&times.counts, 0,
-				    timeline_source_silent(source, &show->request, &times.counts));
+		event_losses_say(&times.counts, 0,
+				 timeline_source_silent(source, &show->request, &times.counts));
 		log_error("%s: no GPU work of these ranks is in this time", show->name);
 		status = EXIT_NOTHING;
 	} else {

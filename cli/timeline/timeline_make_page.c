@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event_losses.h"
+
 #include "base/array.h"
 #include "base/log.h"
 #include "cli/base/verbs.h"
-#include "cli/timeline_losses.h"
 #include "report/profile/merged_dir.h"
 #include "report/view/report_subject.h"
 #include "timeline/slice/crew_fold.h"
@@ -176,6 +177,6 @@ int timeline_make_page(const struct profile_slice *slice, const char *name, cons
 		return EXIT_FAILED;
 	log_notice("the page of %" PRIu64 " piece%s of GPU work", counts.nr_work,
 		   counts.nr_work == 1 ? "" : "s");
-	return timeline_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS
-											 : EXIT_OK;
+	return event_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS
+										      : EXIT_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef TIMELINE_SHOW_KERNELS_H
 #define TIMELINE_SHOW_KERNELS_H
 
+#include "timeline/kernels/kernel_rows.h"
 #include "timeline/kernels/kernels_writer.h"
 #include "timeline/trace/timeline_source.h"
 

@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "event_losses.h"
+
 #include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
-#include "cli/timeline_losses.h"
 
 /* An earlier profile in the output directory is moved away before anything is read. */
 static bool reads_its_output(const char *store_path, const char *output_path)
@@ -44,11 +45,11 @@ int timeline_make_profile(const struct profile_slice *slice, const char *output_
 	snprintf(path, sizeof(path), "%s", output.path);
 	result = output_files_finish(&output, result, error);
 	if (result == -ENODATA)
-		return timeline_losses_say(&counts.read, 0, 0) ? EXIT_LOSS : EXIT_NOTHING;
+		return event_losses_say(&counts.read, 0, 0) ? EXIT_LOSS : EXIT_NOTHING;
 	if (result < 0)
 		return EXIT_FAILED;
 	log_notice("%" PRIu64 " piece%s of GPU work in %s", counts.nr_work,
 		   counts.nr_work == 1 ? "" : "s", path);
-	return timeline_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS
-											 : EXIT_OK;
+	return event_losses_say(&counts.read, counts.nr_launchless, counts.nr_silent) ? EXIT_LOSS
+										      : EXIT_OK;
 }
