@@ -14,6 +14,7 @@
 #include "aggregator/profile/roster.h"
 #include "timeline/log/event_log.h"
 #include "timeline/log/event_packer.h"
+#include "timeline/slice/cell_maker.h"
 #include "timeline/slice/crew_fold.h"
 #include "timeline/slice/slice_fold.h"
 
@@ -32,7 +33,8 @@ struct fixture {
 	struct profile profile;
 	struct timeline_source *source;
 	uint32_t random, nr_cpus, next_id;
-	bool has_orphans; /* waits without a call */
+	bool has_orphans;  /* waits without a call */
+	uint64_t nr_cells; /* that were in place of events */
 };
 
 static struct fixture made;
@@ -331,7 +333,7 @@ static void check_counts(const struct roster *a, const struct roster *b)
 }
 
 /* Returns the number of pieces of work. */
-static uint64_t check_request(const struct fixture *f, const struct timeline_request *request)
+static uint64_t check_request(struct fixture *f, const struct timeline_request *request)
 {
 	struct collection *want = sum_at_once(f, request), *have = create_sums();
 	struct crew_fold fold;
@@ -342,6 +344,7 @@ static uint64_t check_request(const struct fixture *f, const struct timeline_req
 	check_timelines(have->timelines, want->timelines);
 	check_counts(have->roster, want->roster);
 	const uint64_t nr_work = fold.nr_work;
+	f->nr_cells += fold.end_cell - fold.begin_cell;
 	crew_fold_fini(&fold);
 	collection_destroy(want);
 	collection_destroy(have);
@@ -370,6 +373,32 @@ static void sums_of_any_range_are_those_of_all_its_events(void **state)
 		nr_work += check_request(f, &request);
 	}
 	assert_in_range(nr_work, 2 * BLOCKS * PIECES * PROCESSES, UINT32_MAX);
+}
+
+static void make_cells(struct fixture *f, uint32_t nr_cells)
+{
+	struct cell_made cells;
+	uint64_t first_ns, last_ns;
+
+	assert_int_equal(timeline_source_extent(f->source, &first_ns, &last_ns), 0);
+	assert_int_equal(cell_maker_make(f->source, first_ns, last_ns, nr_cells, &cells), 0);
+	assert_int_equal(cells.nr_cells, nr_cells);
+	assert_int_equal(cells.nr_empty, 0);
+}
+
+/* Blocks overlap in time, and work runs on from one cell into the next ones. */
+static void sums_of_cells_stand_for_their_events(void **state)
+{
+	static const uint32_t numbers[] = {1, 2, 5, 16, 43, 300};
+	struct fixture *f = *state;
+
+	for (uint32_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		f->nr_cpus = 1 + some(f, 10);
+		make_cells(f, numbers[i]);
+		f->nr_cells = 0;
+		sums_of_any_range_are_those_of_all_its_events(state);
+		assert_in_range(f->nr_cells, numbers[i], UINT32_MAX);
+	}
 }
 
 static void work_without_a_launch_has_none(void **state)
@@ -508,6 +537,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(sums_of_any_range_are_those_of_all_its_events, set_up),
+		TEST(sums_of_cells_stand_for_their_events, set_up),
 		TEST(work_without_a_launch_has_none, set_up_short),
 		TEST(records_out_of_order_are_in_the_sums, set_up),
 		TEST(what_may_be_of_another_launch_is_told, set_up),

@@ -508,6 +508,16 @@ const struct profile *timeline_source_profile(const struct timeline_source *sour
 	return source->profile;
 }
 
+const char *timeline_source_store(const struct timeline_source *source)
+{
+	return source->store_path;
+}
+
+const struct clock_map *timeline_source_map(const struct timeline_source *source)
+{
+	return source->map;
+}
+
 bool timeline_source_wants(const struct timeline_source *source,
 			   const struct timeline_request *request, uint32_t process_id)
 {

@@ -77,6 +77,9 @@ void timeline_source_destroy(struct timeline_source *source);
 struct timeline_source *timeline_source_again(const struct timeline_source *source);
 
 const struct profile *timeline_source_profile(const struct timeline_source *source);
+/* Borrowed as create() got them. */
+const char *timeline_source_store(const struct timeline_source *source);
+const struct clock_map *timeline_source_map(const struct timeline_source *source);
 
 /* Returns whether the profile knows the process and the request wants its events. */
 bool timeline_source_wants(const struct timeline_source *source,
