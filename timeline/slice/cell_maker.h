@@ -6,10 +6,10 @@
 
 #include "timeline/trace/timeline_source.h"
 
-/* A range decodes the events of a cell, on the average. Of fewer events than four times as many no sums are kept: they
+/* A range decodes the events of a cell, on the average. Of fewer events than eight times as many no sums are kept: they
  * are read as quickly. */
-#define CELL_MAKER_EVENTS 2000000u
-#define CELL_MAKER_LEAST  4u /* cells */
+#define CELL_MAKER_EVENTS 1000000u
+#define CELL_MAKER_LEAST  8u /* cells */
 
 struct cell_made {
 	uint32_t nr_cells, nr_empty; /* empty: without sums, because they would not be exact */

@@ -149,6 +149,7 @@ struct adding {
 	struct stream_fold *fold;
 	struct input input;
 	const uint8_t *processes;
+	struct cell_part_rows *rows;
 	uint32_t nr_names, nr_stacks;
 	struct busy_place place;
 };
@@ -183,38 +184,60 @@ static void get_key(struct input *input, struct fold_key *key)
 	key->matched = *input->at++;
 }
 
-static int add_row(struct adding *adding, struct fold_key *key)
+/* Returns the key's row, which is made if it is new. NULL: no memory. */
+static struct fold_row *find_row(struct adding *adding, const struct fold_key *key, uint32_t place)
+{
+	struct fold_table *totals = adding->fold->totals;
+	uint32_t *const at = &adding->rows->at[place];
+	struct fold_row *row = *at ? fold_table_row(totals, *at - 1) : NULL;
+
+	if (row && memcmp(&row->key, key, sizeof(*key)) == 0)
+		return row;
+	const uint32_t hash = fold_table_hash(key);
+	row = fold_table_find(totals, key, hash);
+	if (!row)
+		row = fold_table_append(totals, key, hash);
+	if (row)
+		*at = 1 + (uint32_t)(row - fold_table_row(totals, 0));
+	return row;
+}
+
+static int add_row(struct adding *adding, struct fold_key *key, uint32_t place)
 {
 	struct input *input = &adding->input;
 	struct duration_bin list[DURATION_BUCKETS];
 	uint32_t nr = 0;
 
 	get_key(input, key);
-	struct fold_row row = {.key = *key};
-	row.count = get(input);
-	row.ns = get(input);
-	row.bytes = get(input);
-	const uint64_t size = get(input);
-	if (input->is_damaged || size > (uint64_t)(input->end - input->at) || row.count == 0 ||
-	    !is_known(adding, key) ||
-	    duration_list_decode(input->at, size, row.count, row.ns, list, &nr))
+	const uint64_t count = get(input), ns = get(input), bytes = get(input), size = get(input);
+	if (input->is_damaged || size > (uint64_t)(input->end - input->at) || count == 0 ||
+	    !is_known(adding, key) || duration_list_decode(input->at, size, count, ns, list, &nr))
 		return -EPROTO;
 	input->at += size;
-	int error = fold_row_set(&row, list, nr);
-	if (!error)
-		error = fold_table_join(adding->fold->totals, &row);
-	fold_row_fini(&row);
-	return error;
+	struct fold_row *row = find_row(adding, key, place);
+	return row ? fold_row_add_list(row, count, ns, bytes, list, nr) : -ENOMEM;
 }
 
 static int add_rows(struct adding *adding)
 {
 	struct fold_key key = {0};
+	const uint64_t nr = get(&adding->input);
 	int error = 0;
 
-	for (uint64_t nr = get(&adding->input); nr > 0 && !error; nr--)
-		error = add_row(adding, &key);
+	if (nr > (uint64_t)(adding->input.end - adding->input.at)) /* a row is more than a byte */
+		return -EPROTO;
+	if (array_reserve_zeroed(&adding->rows->at, &adding->rows->nr, nr + 1,
+				 sizeof(*adding->rows->at)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr && !error; i++)
+		error = add_row(adding, &key, i);
 	return error;
+}
+
+void cell_part_rows_fini(struct cell_part_rows *rows)
+{
+	free(rows->at);
+	*rows = (struct cell_part_rows){0};
 }
 
 /* ---- processes */
@@ -264,44 +287,45 @@ static int add_counts(struct adding *adding)
 
 /* ---- busy times */
 
-static int put_cell(struct cell_part_bytes *bytes, struct stream_timeline *timeline, uint64_t at_ns)
+/* Kernels are most of a device's work, so the times of their cells are near those of that cell. of NULL: there is none.
+ */
+static int put_cell(struct cell_part_bytes *bytes, const struct timeline_cell *cell,
+		    const struct timeline_cell *of, uint64_t at_ns)
 {
-	const struct timeline_cell cell =
-		timeline ? stream_timeline_cell(timeline) : (struct timeline_cell){0};
-	int error = put(bytes, cell.records);
+	int error = put(bytes, cell->records);
 
-	if (error || !cell.records)
+	if (error || !cell->records)
 		return error;
-	const uint64_t numbers[] = {cell.sum_ns, cell.busy_ns, cell.first_ns - at_ns,
-				    cell.last_ns - cell.first_ns,
-				    cell.carry_ns > at_ns ? cell.carry_ns - at_ns : 0};
-	for (uint32_t i = 0; i < sizeof(numbers) / sizeof(*numbers) && !error; i++)
-		error = put(bytes, numbers[i]);
-	return error;
+	error = put_signed(bytes, (int64_t)(cell->sum_ns - cell->busy_ns));
+	if (!error)
+		error = put(bytes, cell->busy_ns);
+	if (!error)
+		error = put_signed(bytes, (int64_t)(cell->first_ns - (of ? of->first_ns : at_ns)));
+	if (!error)
+		error = put_signed(bytes, (int64_t)(cell->last_ns - (of ? of->last_ns : at_ns)));
+	return error ? error : put(bytes, cell->carry_ns > at_ns ? cell->carry_ns - at_ns : 0);
 }
 
-static struct timeline_cell get_cell(struct adding *adding)
+static struct timeline_cell get_cell(struct adding *adding, const struct timeline_cell *of)
 {
+	const uint64_t at_ns = adding->place.at_ns;
 	struct input *input = &adding->input;
 	struct timeline_cell cell = {.records = get(input)};
 
 	if (!cell.records)
 		return cell;
-	cell.sum_ns = get(input);
+	cell.sum_ns = (uint64_t)get_signed(input);
 	cell.busy_ns = get(input);
-	cell.first_ns = adding->place.at_ns + get(input);
-	cell.last_ns = cell.first_ns + get(input);
-	cell.carry_ns = adding->place.at_ns + get(input);
+	cell.sum_ns += cell.busy_ns;
+	cell.first_ns = (of ? of->first_ns : at_ns) + (uint64_t)get_signed(input);
+	cell.last_ns = (of ? of->last_ns : at_ns) + (uint64_t)get_signed(input);
+	cell.carry_ns = at_ns + get(input);
 	return cell;
 }
 
-static bool has_records(const struct stream_timeline *timeline)
+static struct timeline_cell cell_of(struct stream_timeline *timeline)
 {
-	struct timeline_sums sums = {0};
-
-	if (timeline)
-		stream_timeline_sums(timeline, &sums);
-	return sums.records > 0;
+	return timeline ? stream_timeline_cell(timeline) : (struct timeline_cell){0};
 }
 
 static int put_streams(struct cell_part_bytes *bytes, const struct busy_lanes *lanes, uint32_t id,
@@ -312,8 +336,9 @@ static int put_streams(struct cell_part_bytes *bytes, const struct busy_lanes *l
 
 	for (uint32_t i = 0; i < process->nr_streams && !error; i++) {
 		const struct busy_stream *stream = &process->streams[i];
+		const struct timeline_cell cell = cell_of(stream->timeline);
 
-		if (!has_records(stream->timeline))
+		if (!cell.records)
 			continue;
 		error = put(bytes, id);
 		if (!error)
@@ -323,7 +348,7 @@ static int put_streams(struct cell_part_bytes *bytes, const struct busy_lanes *l
 		if (!error)
 			error = put(bytes, stream->stream_id);
 		if (!error)
-			error = put_cell(bytes, stream->timeline, at_ns);
+			error = put_cell(bytes, &cell, NULL, at_ns);
 	}
 	return error;
 }
@@ -337,14 +362,21 @@ static int put_devices(struct cell_part_bytes *bytes, const struct busy_lanes *l
 
 	for (uint32_t i = 0; i < process->nr_devices && !error; i++) {
 		struct busy_device *device = &process->devices[i];
+		const struct timeline_cell work = cell_of(device->work);
 
-		if (!has_records(device->work))
+		if (!work.records)
 			continue;
 		error = put(bytes, id);
 		if (!error)
 			error = put(bytes, device->device_id);
-		for (enum busy_kind kind = 0; kind < BUSY_KINDS && !error; kind++)
-			error = put_cell(bytes, *busy_device_timeline(device, kind), at_ns);
+		if (!error)
+			error = put_cell(bytes, &work, NULL, at_ns);
+		for (enum busy_kind kind = BUSY_WORK + 1; kind < BUSY_KINDS && !error; kind++) {
+			const struct timeline_cell cell =
+				cell_of(*busy_device_timeline(device, kind));
+
+			error = put_cell(bytes, &cell, &work, at_ns);
+		}
 	}
 	return error;
 }
@@ -362,11 +394,13 @@ static int put_busy(struct cell_part_bytes *bytes, const struct busy_lanes *lane
 	if (!error)
 		error = put(bytes, 0);
 	for (uint32_t i = 0; i < lanes->nr_devices && !error; i++) {
-		if (!has_records(lanes->timelines[i]))
+		const struct timeline_cell cell = cell_of(lanes->timelines[i]);
+
+		if (!cell.records)
 			continue;
 		error = put(bytes, i + 1);
 		if (!error)
-			error = put_cell(bytes, lanes->timelines[i], at_ns);
+			error = put_cell(bytes, &cell, NULL, at_ns);
 	}
 	return error ? error : put(bytes, 0);
 }
@@ -381,7 +415,7 @@ static int add_streams(struct adding *adding)
 		place->device_id = get_u32(input);
 		place->context_id = get_u32(input);
 		place->stream_id = get_u32(input);
-		const struct timeline_cell cell = get_cell(adding);
+		const struct timeline_cell cell = get_cell(adding, NULL);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
 		error = busy_lanes_add_stream_cell(&adding->fold->busy, place, &cell);
@@ -399,13 +433,13 @@ static int add_devices(struct adding *adding)
 	while (!error && (place->process_id = get_u32(input)) != 0) {
 		place->device_id = get_u32(input);
 		for (enum busy_kind kind = 0; kind < BUSY_KINDS; kind++)
-			cells[kind] = get_cell(adding);
+			cells[kind] = get_cell(adding, kind == BUSY_WORK ? NULL : cells);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
 		error = busy_lanes_add_device_cell(&adding->fold->busy, place, cells);
 	}
 	while (!error && (place->device_id = get_u32(input)) != 0) {
-		const struct timeline_cell cell = get_cell(adding);
+		const struct timeline_cell cell = get_cell(adding, NULL);
 
 		if (input->is_damaged || place->device_id > adding->fold->busy.nr_devices)
 			return -EPROTO;
@@ -426,7 +460,7 @@ int cell_part_write(struct stream_fold *fold, uint64_t at_ns, struct cell_part_b
 }
 
 int cell_part_add(struct stream_fold *fold, const uint8_t *data, size_t size, uint64_t at_ns,
-		  uint64_t to_ns, const uint8_t *processes)
+		  uint64_t to_ns, const uint8_t *processes, struct cell_part_rows *rows)
 {
 	const struct collection *names = timeline_source_profile(fold->source)->collection;
 	const struct catalog_size known = catalog_size(names->catalog);
@@ -434,6 +468,7 @@ int cell_part_add(struct stream_fold *fold, const uint8_t *data, size_t size, ui
 		.fold = fold,
 		.input = {data, data + size, false},
 		.processes = processes,
+		.rows = rows,
 		.nr_names = known.strings,
 		.nr_stacks = known.nodes,
 		.place = {.at_ns = at_ns, .to_ns = to_ns},

@@ -80,23 +80,33 @@ static int add_part(const struct crew_fold *fold, struct crew_fold_share *share,
 	return stream_fold_add(&share->fold, &request, from_ns, to_ns);
 }
 
+static int add_group(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t group,
+		     struct cell_reader *reader)
+{
+	struct cell_part_rows rows = {0};
+	const uint8_t *data;
+	size_t size;
+	int error = 0;
+
+	for (uint32_t cell = fold->begin_cell; cell < fold->end_cell && !error; cell++) {
+		error = cell_reader_part(reader, cell, group, &data, &size);
+		if (!error)
+			error = cell_part_add(
+				&share->fold, data, size, cell_file_at(&fold->cells, cell),
+				cell_file_at(&fold->cells, cell + 1), share->processes, &rows);
+	}
+	cell_part_rows_fini(&rows);
+	return error;
+}
+
 static int add_cells(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread)
 {
 	struct cell_reader reader;
-	const uint8_t *data;
-	size_t size;
 	int error = cell_reader_init(&reader, &fold->cells);
 
-	for (uint32_t cell = fold->begin_cell; cell < fold->end_cell; cell++)
-		for (uint32_t group = 0; group < fold->divided.nr && !error; group++) {
-			if (thread_of(fold, group) != thread)
-				continue;
-			error = cell_reader_part(&reader, cell, group, &data, &size);
-			if (!error)
-				error = cell_part_add(
-					&share->fold, data, size, cell_file_at(&fold->cells, cell),
-					cell_file_at(&fold->cells, cell + 1), share->processes);
-		}
+	for (uint32_t group = 0; group < fold->divided.nr && !error; group++)
+		if (thread_of(fold, group) == thread)
+			error = add_group(fold, share, group, &reader);
 	cell_reader_fini(&reader);
 	return error;
 }
