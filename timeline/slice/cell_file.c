@@ -86,7 +86,7 @@ uint64_t cell_file_at(const struct cell_file *file, uint32_t cell)
 	return file->head.first_ns + cell * file->head.cell_ns;
 }
 
-static bool has_sums(const struct cell_file *file, uint32_t cell)
+bool cell_file_has(const struct cell_file *file, uint32_t cell)
 {
 	const struct cell_file_part *parts = &file->parts[cell * file->head.nr_shares];
 	bool has = true;
@@ -104,7 +104,7 @@ void cell_file_find(const struct cell_file *file, uint64_t from_ns, uint64_t to_
 	*begin = *end = 0;
 	for (uint32_t cell = 0; cell < file->head.nr_cells; cell++) {
 		if (cell_file_at(file, cell) < from_ns || cell_file_at(file, cell + 1) > to_ns ||
-		    !has_sums(file, cell)) {
+		    !cell_file_has(file, cell)) {
 			first = cell + 1;
 		} else if (cell + 1 - first > *end - *begin) {
 			*begin = first;
@@ -214,14 +214,22 @@ static int put_all(FILE *stream, const struct cell_file_head *head,
 	return is_written && fflush(stream) == 0 ? 0 : -errno;
 }
 
-int cell_file_write(const struct timeline_source *source, struct cell_file_head *head,
-		    struct cell_file_part *parts, const struct cell_part_bytes *bytes)
+int cell_file_create(struct output_file *file, const struct timeline_source *source,
+		     char path[static PATH_MAX])
 {
-	struct output_file file;
-	char path[PATH_MAX];
-	uint64_t at = sizeof(*head) + index_bytes(head);
-	int error = cell_origin_path(source, path);
+	const int error = cell_origin_path(source, path);
 
+	return error ? error : output_file_open(file, path, OUTPUT_FILE_REPLACES, 0600);
+}
+
+int cell_file_write(struct output_file *file, const struct timeline_source *source,
+		    struct cell_file_head *head, struct cell_file_part *parts,
+		    const struct cell_part_bytes *bytes, int result)
+{
+	uint64_t at = sizeof(*head) + index_bytes(head);
+
+	if (result < 0)
+		return output_file_close(file, result);
 	for (uint32_t i = 0; i < head->nr_cells * head->nr_shares; i++) {
 		parts[i].at = at;
 		at += parts[i].stored_bytes;
@@ -231,7 +239,5 @@ int cell_file_write(const struct timeline_source *source, struct cell_file_head 
 	head->version = CELL_FORMAT_VERSION;
 	head->index_checksum = checksum_add(0, parts, index_bytes(head));
 	head->checksum = EVENT_FORMAT_CHECKSUM(head);
-	if (!error)
-		error = output_file_open(&file, path, OUTPUT_FILE_REPLACES, 0600);
-	return error ? error : output_file_close(&file, put_all(file.stream, head, parts, bytes));
+	return output_file_close(file, put_all(file->stream, head, parts, bytes));
 }

@@ -3,9 +3,13 @@
 #ifndef CELL_FILE_H
 #define CELL_FILE_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "cell_format.h"
 
 struct cell_part_bytes;
+struct output_file;
 struct timeline_source;
 struct zstd_library;
 
@@ -25,6 +29,9 @@ void cell_file_close(struct cell_file *file);
  * there is none. */
 void cell_file_find(const struct cell_file *file, uint64_t from_ns, uint64_t to_ns, uint32_t *begin,
 		    uint32_t *end);
+
+/* Returns whether a cell has sums. */
+bool cell_file_has(const struct cell_file *file, uint32_t cell);
 
 /* Returns when a cell begins; of nr_cells: when the last one ends. */
 uint64_t cell_file_at(const struct cell_file *file, uint32_t cell);
@@ -59,10 +66,16 @@ void cell_packer_fini(struct cell_packer *packer);
 int cell_packer_pack(const struct cell_packer *packer, struct cell_part_bytes *bytes,
 		     struct cell_file_part *part);
 
-/* Writes a file. head: nr_shares, nr_cells, origin, first_ns and cell_ns are set; the rest is filled in. parts, bytes:
- * [cell * nr_shares + share], as cell_packer_pack() made them; all zeroes: there are no sums. 0, or -errno: what was
- * there is as before. */
-int cell_file_write(const struct timeline_source *source, struct cell_file_head *head,
-		    struct cell_file_part *parts, const struct cell_part_bytes *bytes);
+/* Begins a file, before it is known what is in it, so that nothing is made that nobody can keep. 0 or -errno. path:
+ * for its path, as long as the file is open. */
+int cell_file_create(struct output_file *file, const struct timeline_source *source,
+		     char path[static PATH_MAX]);
+
+/* Writes and closes it. head: nr_shares, nr_cells, origin, first_ns and cell_ns are set; the rest is filled in. parts,
+ * bytes: [cell * nr_shares + share], as cell_packer_pack() made them; all zeroes: there are no sums. result: negative:
+ * nothing is written. Returns that, or 0 or -errno: what was there is as before. */
+int cell_file_write(struct output_file *file, const struct timeline_source *source,
+		    struct cell_file_head *head, struct cell_file_part *parts,
+		    const struct cell_part_bytes *bytes, int result);
 
 #endif

@@ -11,6 +11,7 @@
 #include "stream_fold.h"
 
 #include "aggregator/profile/collection.h"
+#include "base/output_file.h"
 #include "base/thread_crew.h"
 
 struct maker {
@@ -192,39 +193,61 @@ static void fini(struct maker *maker)
 	process_shares_fini(&maker->shares);
 }
 
-static uint32_t count_empty(const struct maker *maker)
+static uint32_t count_empty(const struct cell_file *file)
 {
-	const uint32_t nr_shares = maker->head.nr_shares;
 	uint32_t nr = 0;
 
-	for (uint32_t cell = 0; cell < maker->head.nr_cells; cell++) {
-		bool is_empty = false;
-
-		for (uint32_t i = 0; i < nr_shares; i++)
-			is_empty |= maker->parts[cell * nr_shares + i].stored_bytes == 0;
-		nr += is_empty;
-	}
+	for (uint32_t cell = 0; cell < file->head.nr_cells; cell++)
+		nr += !cell_file_has(file, cell);
 	return nr;
+}
+
+static int make_file(struct maker *maker, struct cell_made *made)
+{
+	struct output_file file;
+	char path[PATH_MAX];
+	int error = cell_file_create(&file, maker->source, path);
+
+	if (error)
+		return error;
+	thread_crew_run(maker->nr_threads, make_shares, maker);
+	for (uint32_t i = 0; i < maker->nr_threads && !error; i++)
+		error = maker->errors[i];
+	const struct cell_file cells = {.head = maker->head, .parts = maker->parts};
+	*made = (struct cell_made){maker->head.nr_cells, count_empty(&cells)};
+	if (!error && made->nr_empty == made->nr_cells)
+		error = -EAGAIN;
+	return cell_file_write(&file, maker->source, &maker->head, maker->parts, maker->bytes,
+			       error);
+}
+
+/* Returns whether there are sums already. */
+static int find_made(const struct timeline_source *source, struct cell_made *made, bool *is_made)
+{
+	struct cell_file file;
+	const int error = cell_file_open(&file, source);
+
+	*is_made = file.parts != NULL;
+	if (*is_made)
+		*made = (struct cell_made){file.head.nr_cells, count_empty(&file)};
+	cell_file_close(&file);
+	return error;
 }
 
 int cell_maker_make(struct timeline_source *source, uint64_t first_ns, uint64_t last_ns,
 		    uint32_t nr_cells, struct cell_made *made)
 {
 	struct maker maker = {.source = source};
-	int error = nr_cells ? 0 : choose_cells(source, &nr_cells);
+	bool is_made = false;
+	int error = nr_cells ? 0 : find_made(source, made, &is_made);
 
-	if (error)
+	if (!error && !is_made && !nr_cells)
+		error = choose_cells(source, &nr_cells);
+	if (error || is_made)
 		return error;
 	error = init(&maker, first_ns, last_ns, nr_cells);
 	if (!error)
-		thread_crew_run(maker.nr_threads, make_shares, &maker);
-	for (uint32_t i = 0; i < maker.nr_threads && !error; i++)
-		error = maker.errors[i];
-	*made = (struct cell_made){maker.head.nr_cells, error ? 0 : count_empty(&maker)};
-	if (!error && made->nr_empty == made->nr_cells)
-		error = -EAGAIN;
-	if (!error)
-		error = cell_file_write(source, &maker.head, maker.parts, maker.bytes);
+		error = make_file(&maker, made);
 	fini(&maker);
 	return error;
 }
