@@ -28,6 +28,12 @@ static int set_up(void **state)
 	return fold_fixture_set_up(state, FOLD_FIXTURE_BLOCKS, FOLD_FIXTURE_PIECES, false);
 }
 
+/* So few launches that all of them have room. */
+static int set_up_short(void **state)
+{
+	return fold_fixture_set_up(state, 2, 4, false);
+}
+
 static struct cell_made make(struct fold_fixture *f, uint32_t nr_cells, int result)
 {
 	struct cell_made cells = {0};
@@ -168,6 +174,33 @@ static void a_cell_with_work_without_a_launch_has_none(void **state)
 	assert_in_range(f->nr_cells, 4, 8);
 }
 
+/* A clock that is off: the launch is in a later cell than its work, so it is not in each range with the work. */
+static void a_cell_with_work_before_its_launch_has_none(void **state)
+{
+	struct fold_fixture *f = *state;
+	struct event_log *log = fold_fixture_write_more(f);
+	const uint64_t start_ns = FIRST_NS + BLOCK_NS / 2 + 5;
+	const uint32_t id = ++f->next_id;
+
+	event_packer_record(event_log_packer(log),
+			    &(struct gpu_record){.start_ns = start_ns,
+						 .end_ns = start_ns + 99,
+						 .correlation_id = id,
+						 .window = (uint16_t)(1 + id % 2),
+						 .stream_id = 1});
+	fold_fixture_add_launch(event_log_packer(log), id, start_ns + BLOCK_NS, 1, 0);
+	fold_fixture_end_more(log);
+	assert_int_equal(make(f, 8, 0).nr_empty, 1);
+	for (uint32_t i = 0; i < 200; i++) {
+		const uint64_t from_ns = FIRST_NS + (i < 100 ? 0 : (i % 10) * BLOCK_NS / 10);
+		const struct timeline_request request = {
+			.from_ns = from_ns, .to_ns = from_ns + (i + 1) * (3 * BLOCK_NS / 100)};
+
+		fold_fixture_check(f, &request);
+	}
+	assert_in_range(f->nr_cells, 50, 1000);
+}
+
 /* Ids that come again before their work are of two launches, and only a look at all events tells them apart. */
 static void a_log_whose_ids_come_again_has_none(void **state)
 {
@@ -175,9 +208,10 @@ static void a_log_whose_ids_come_again_has_none(void **state)
 	struct event_log *log = fold_fixture_write_more(f);
 
 	for (uint32_t i = 0; i < 2; i++)
-		fold_fixture_add_launch(event_log_packer(log), 7777777, FIRST_NS + i, 1 + i, 0);
+		fold_fixture_add_launch(event_log_packer(log), 7777777, FIRST_NS + TIME_NS / 2 + i,
+					1 + i, 0);
 	fold_fixture_end_more(log);
-	make(f, 16, -EAGAIN);
+	make(f, 16, -EAGAIN); /* work of the first one may be in any cell */
 	assert_int_equal(count_cells(f, &ALL), 0);
 }
 
@@ -337,7 +371,8 @@ static void hostile_parts_are_refused(void **state)
 	cell_file_close(&file);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fold_fixture_tear_down)
+#define TEST(name)       cmocka_unit_test_setup_teardown(name, set_up, fold_fixture_tear_down)
+#define TEST_SHORT(name) cmocka_unit_test_setup_teardown(name, set_up_short, fold_fixture_tear_down)
 
 int main(void)
 {
@@ -346,6 +381,7 @@ int main(void)
 		TEST(work_runs_through_several_cells),
 		TEST(cells_are_of_all_processes),
 		TEST(a_cell_with_work_without_a_launch_has_none),
+		TEST_SHORT(a_cell_with_work_before_its_launch_has_none),
 		TEST(a_log_whose_ids_come_again_has_none),
 		TEST(a_damaged_log_has_none),
 		TEST(a_profile_that_is_written_has_none),

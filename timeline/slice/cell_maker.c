@@ -58,15 +58,6 @@ static bool is_odd(const struct stream_fold *fold)
 	return is;
 }
 
-static bool has_all_launches(const struct stream_fold *fold)
-{
-	bool has = true;
-
-	for (uint32_t i = 0; i < fold->nr_processes; i++)
-		has &= fold->processes[i].nr_matched == fold->processes[i].nr_records;
-	return has;
-}
-
 static int make_cells(const struct share *share, struct stream_fold *fold)
 {
 	const struct cell_file_head *head = &share->maker->head;
@@ -82,7 +73,7 @@ static int make_cells(const struct share *share, struct stream_fold *fold)
 		error = stream_fold_add(fold, &request, request.from_ns, request.to_ns);
 		if (is_odd(fold) || !is_plain(&fold->counts))
 			error = error && error != -EAGAIN ? error : -EAGAIN;
-		else if (error == -EAGAIN || (!error && !has_all_launches(fold)))
+		else if (error == -EAGAIN || (!error && !stream_fold_has_launches(fold)))
 			error = 0;
 		else if (!error)
 			error = keep_cell(share, fold, cell, request.from_ns);

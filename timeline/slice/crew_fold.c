@@ -123,6 +123,9 @@ static int add_all(const struct crew_fold *fold, struct crew_fold_share *share, 
 	const uint64_t end_ns = cell_file_at(&fold->cells, fold->end_cell);
 	int error = from_ns < begin_ns ? add_part(fold, share, from_ns, begin_ns) : 0;
 
+	/* A launch may come behind its work, and so be among the events that are not read. */
+	if (!error && !stream_fold_has_launches(&share->fold))
+		error = -EAGAIN;
 	if (!error)
 		error = add_cells(fold, share, thread);
 	return error ? error : add_part(fold, share, end_ns, to_ns);

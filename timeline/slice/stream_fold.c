@@ -329,6 +329,15 @@ int stream_fold_add(struct stream_fold *fold, const struct timeline_request *req
 	return !error && !fold->is_sure ? -EAGAIN : error;
 }
 
+bool stream_fold_has_launches(const struct stream_fold *fold)
+{
+	bool has = true;
+
+	for (uint32_t i = 0; i < fold->nr_processes; i++)
+		has &= fold->processes[i].nr_matched == fold->processes[i].nr_records;
+	return has;
+}
+
 void stream_fold_end(struct stream_fold *fold)
 {
 	forget_launches(fold);

@@ -66,6 +66,9 @@ void stream_fold_fini(struct stream_fold *fold);
 int stream_fold_add(struct stream_fold *fold, const struct timeline_request *request,
 		    uint64_t from_ns, uint64_t to_ns);
 
+/* Returns whether all its records have found their launches. */
+bool stream_fold_has_launches(const struct stream_fold *fold);
+
 /* Forgets the launches, because the next part reads its own. */
 void stream_fold_forget(struct stream_fold *fold);
 
