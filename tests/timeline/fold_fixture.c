@@ -12,6 +12,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 #include "timeline/log/event_log.h"
 #include "timeline/log/event_packer.h"
 #include "timeline/slice/slice_fold.h"
@@ -144,6 +145,21 @@ static void add_piece(struct fold_fixture *f, struct event_packer *packer, uint6
 									     RECORD_LAUNCH_HOST});
 }
 
+static void add_other(struct fold_fixture *f, struct event_packer *packer, uint64_t first_ns)
+{
+	const uint64_t ns = first_ns + fold_fixture_some(f, FOLD_FIXTURE_BLOCK_NS);
+
+	assert_int_equal(
+		array_reserve(&f->others, &f->room_others, f->nr_others + 1ull, sizeof(*f->others)),
+		0);
+	f->others[f->nr_others++] = ns;
+	event_packer_record(packer, &(struct gpu_record){.start_ns = ns,
+							 .end_ns = ns,
+							 .kind = RECORD_GPU_ALLOC,
+							 .correlation_id = ++f->next_id,
+							 .window = 1});
+}
+
 static void write_log(struct fold_fixture *f, uint32_t nr_blocks, uint32_t nr_pieces)
 {
 	struct event_log_options options = {.keeps = true};
@@ -159,6 +175,10 @@ static void write_log(struct fold_fixture *f, uint32_t nr_blocks, uint32_t nr_pi
 				add_piece(f, event_log_packer(log),
 					  FOLD_FIXTURE_FIRST_NS + block * FOLD_FIXTURE_BLOCK_NS);
 		}
+		event_packer_begin(event_log_packer(log), 2, 0, true);
+		for (uint32_t j = 0; j < nr_pieces; j++)
+			add_other(f, event_log_packer(log),
+				  FOLD_FIXTURE_FIRST_NS + block * FOLD_FIXTURE_BLOCK_NS);
 		assert_int_equal(event_log_write(log, block + 1), 0);
 	}
 	event_log_close(log);
@@ -209,6 +229,7 @@ int fold_fixture_tear_down(void **state)
 	struct fold_fixture *f = *state;
 	char command[128];
 
+	free(f->others);
 	timeline_source_destroy(f->source);
 	collection_destroy(f->profile.collection);
 	*strrchr(f->store, '/') = '\0';
@@ -309,6 +330,16 @@ static void check_counts(const struct roster *a, const struct roster *b)
 }
 
 /* Returns the number of pieces of work. */
+static uint64_t count_others(const struct fold_fixture *f, const struct timeline_request *request)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < f->nr_others && (!request->processes || request->processes[1]);
+	     i++)
+		nr += f->others[i] >= request->from_ns && f->others[i] < request->to_ns;
+	return nr;
+}
+
 uint64_t fold_fixture_check(struct fold_fixture *f, const struct timeline_request *request)
 {
 	struct collection *want = sum_at_once(f, request), *have = create_sums();
@@ -319,6 +350,7 @@ uint64_t fold_fixture_check(struct fold_fixture *f, const struct timeline_reques
 	check_rows(have->totals, want->totals);
 	check_timelines(have->timelines, want->timelines);
 	check_counts(have->roster, want->roster);
+	assert_int_equal(fold.counts.others, count_others(f, request));
 	const uint64_t nr_work = fold.nr_work;
 	f->nr_cells += fold.end_cell - fold.begin_cell;
 	crew_fold_fini(&fold);

@@ -22,7 +22,9 @@ struct fold_fixture {
 	struct profile profile;
 	struct timeline_source *source;
 	uint32_t random, nr_cpus, next_id;
-	bool has_orphans;  /* waits without a call */
+	bool has_orphans; /* waits without a call */
+	uint64_t *others; /* owns; when each record of process 2 began that is no work */
+	uint32_t nr_others, room_others;
 	uint64_t nr_cells; /* that were in place of events */
 };
 

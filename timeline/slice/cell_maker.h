@@ -15,10 +15,10 @@ struct cell_made {
 	uint32_t nr_cells, nr_empty; /* empty: without sums, because they would not be exact */
 };
 
-/* Makes the file. first_ns, last_ns: of all events. nr_cells: 1 to CELL_FORMAT_CELLS, or 0: as many as it takes, unless there are
- * sums already. 0;
- * -ENODATA: so few events need none; -EBUSY: the profile is being written; -EAGAIN: no sums of it would be exact, as of
- * one that is damaged (crew_fold.h); -ENOPKG: there is no libzstd; or as timeline_source_read(). */
+/* Makes the file. first_ns, last_ns: of all events. nr_cells: 1 to CELL_FORMAT_CELLS, or 0: as many as it takes, unless
+ * there are sums already. 0; -ENODATA: so few events need none; -EBUSY: the profile is being written; -EAGAIN: no sums
+ * of it would be exact, as of one that is damaged (crew_fold.h); -ENOPKG: there is no libzstd; or as
+ * timeline_source_read(). */
 int cell_maker_make(struct timeline_source *source, uint64_t first_ns, uint64_t last_ns,
 		    uint32_t nr_cells, struct cell_made *made);
 

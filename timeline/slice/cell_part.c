@@ -247,6 +247,8 @@ static int put_counts(struct cell_part_bytes *bytes, const struct stream_fold *f
 	int error = put(bytes, fold->nr_work);
 
 	if (!error)
+		error = put(bytes, fold->counts.others);
+	if (!error)
 		error = put(bytes, fold->last_ns);
 	for (uint32_t i = 0; i < fold->nr_processes && !error; i++) {
 		const struct stream_fold_process *process = &fold->processes[i];
@@ -270,6 +272,7 @@ static int add_counts(struct adding *adding)
 	struct input *input = &adding->input;
 
 	fold->nr_work += get(input);
+	fold->counts.others += get(input);
 	const uint64_t last_ns = get(input);
 	if (last_ns > fold->last_ns)
 		fold->last_ns = last_ns;

@@ -316,11 +316,13 @@ int stream_fold_add(struct stream_fold *fold, const struct timeline_request *req
 		    uint64_t from_ns, uint64_t to_ns)
 {
 	const struct timeline_sink sink = {take_launch, take_work, fold};
+	struct timeline_request own = *request;
 	struct timeline_counts counts;
 
+	own.others_ns = from_ns ? from_ns : 1;
 	fold->from_ns = from_ns;
 	fold->to_ns = to_ns;
-	int error = timeline_source_read(fold->source, request, &sink, &counts);
+	int error = timeline_source_read(fold->source, &own, &sink, &counts);
 	add_counts(&fold->counts, &counts);
 	if (!error)
 		error = add_pieces(fold);

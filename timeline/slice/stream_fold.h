@@ -60,9 +60,9 @@ int stream_fold_init(struct stream_fold *fold, struct timeline_source *source,
 void stream_fold_fini(struct stream_fold *fold);
 
 /* Adds the work that begins in [from_ns, to_ns), of a request that begins early enough for its launches. Earlier parts
- * end at from_ns or before. 0; -EAGAIN: the sums may differ from those of all events; -ERANGE: records are so far out
- * of order that more intervals are needed; -E2BIG: as busy_lanes_add(); or as timeline_source_read(). After an error but
- * -EAGAIN the sums are not whole. */
+ * end at from_ns or before. Records that are no work are counted by their time, too. 0; -EAGAIN: the sums may differ
+ * from those of all events; -ERANGE: records are so far out of order that more intervals are needed; -E2BIG: as
+ * busy_lanes_add(); or as timeline_source_read(). After an error but -EAGAIN the sums are not whole. */
 int stream_fold_add(struct stream_fold *fold, const struct timeline_request *request,
 		    uint64_t from_ns, uint64_t to_ns);
 

@@ -41,6 +41,9 @@ struct timeline_request {
 	bool marks_alone;        /* only blocks with marks are wanted */
 	/* only marks of capture windows (RECORD_MARK_WINDOW) are wanted, which no other request gets */
 	bool windows_alone;
+	/* records that are neither GPU work nor waits count if they begin in [others_ns, to_ns); 0: all do of the
+	 * blocks that are read */
+	uint64_t others_ns;
 	const uint8_t *ranks; /* nonzero: wanted; NULL: all processes */
 	uint32_t nr_ranks;
 	const uint8_t *processes; /* [id - 1], of all that the profile has: the same; NULL: all */
