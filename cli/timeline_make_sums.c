@@ -1,6 +1,7 @@
 #include "timeline_make_sums.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ static const char *reason_of(int error)
 		return "its events are so few that they are read as quickly";
 	case -EBUSY:
 		return "it is being written, or has no timeline of its own";
+	case -EXDEV:
+		return "it has several parts, which `flamegrid merge` makes one";
 	case -EAGAIN:
 		return "they would not be exact, because events are damaged or have no launch";
 	default:
@@ -31,8 +34,10 @@ int timeline_make_sums(const char *name, struct timeline_source *source, uint64_
 {
 	struct cell_made made = {0};
 
+	const bool is_own = strcmp(timeline_source_store(source), name) == 0;
+
 	(void)!nice(NICE);
-	const int error = cell_maker_make(source, first_ns, last_ns, 0, &made);
+	const int error = is_own ? cell_maker_make(source, first_ns, last_ns, 0, &made) : -EXDEV;
 	if (error && !reason_of(error)) {
 		log_error("%s: sums for long ranges: %s", name,
 			  error == -ENOPKG ? "libzstd is missing" : strerror(-error));
