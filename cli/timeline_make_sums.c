@@ -33,7 +33,6 @@ int timeline_make_sums(const char *name, struct timeline_source *source, uint64_
 		       uint64_t last_ns)
 {
 	struct cell_made made = {0};
-
 	const bool is_own = strcmp(timeline_source_store(source), name) == 0;
 
 	(void)!nice(NICE);
