@@ -32,12 +32,6 @@ struct share { /* of one thread */
 	uint32_t number;
 };
 
-static bool is_plain(const struct timeline_counts *counts)
-{
-	return !counts->unknown && !counts->unclocked && !counts->log.damaged &&
-	       !counts->log.compressed;
-}
-
 /* Each of its works has found its launch, so no other range can find another one. */
 static int keep_cell(const struct share *share, struct stream_fold *fold, uint32_t cell,
 		     uint64_t at_ns)
@@ -71,7 +65,7 @@ static int make_cells(const struct share *share, struct stream_fold *fold)
 
 		stream_fold_begin_cell(fold, request.from_ns);
 		error = stream_fold_add(fold, &request, request.from_ns, request.to_ns);
-		if (is_odd(fold) || !is_plain(&fold->counts))
+		if (is_odd(fold) || !stream_fold_is_plain(&fold->counts))
 			error = error && error != -EAGAIN ? error : -EAGAIN;
 		else if (error == -EAGAIN || (!error && !stream_fold_has_launches(fold)))
 			error = 0;

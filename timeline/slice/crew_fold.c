@@ -157,13 +157,6 @@ static void read_share(void *context, uint32_t part)
 		share->error = -EAGAIN;
 }
 
-/* What several shares may have counted is counted by one reader. */
-static bool is_plain(const struct timeline_counts *counts)
-{
-	return !counts->unknown && !counts->unclocked && !counts->log.damaged &&
-	       !counts->log.compressed;
-}
-
 /* 0, or the first error. -EAGAIN is no reason if other shares have another. */
 static int sum_up(struct crew_fold *fold)
 {
@@ -177,7 +170,7 @@ static int sum_up(struct crew_fold *fold)
 
 		if (!error || error == -EAGAIN)
 			error = share->error ? share->error : error;
-		if (!error && !is_plain(counts))
+		if (!error && !stream_fold_is_plain(counts))
 			error = -EAGAIN;
 		fold->nr_work += share->fold.nr_work;
 		fold->nr_launchless += share->fold.nr_launchless;

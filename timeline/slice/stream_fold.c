@@ -340,6 +340,12 @@ bool stream_fold_has_launches(const struct stream_fold *fold)
 	return has;
 }
 
+bool stream_fold_is_plain(const struct timeline_counts *counts)
+{
+	return !counts->unknown && !counts->unclocked && !counts->log.damaged &&
+	       !counts->log.compressed;
+}
+
 void stream_fold_end(struct stream_fold *fold)
 {
 	forget_launches(fold);

@@ -69,6 +69,9 @@ int stream_fold_add(struct stream_fold *fold, const struct timeline_request *req
 /* Returns whether all its records have found their launches. */
 bool stream_fold_has_launches(const struct stream_fold *fold);
 
+/* Returns whether nothing was damaged or unknown: what several readers may have counted, one has to count. */
+bool stream_fold_is_plain(const struct timeline_counts *counts);
+
 /* Forgets the launches, because the next part reads its own. */
 void stream_fold_forget(struct stream_fold *fold);
 
