@@ -17,6 +17,8 @@
 #include "cli/timeline/profile_lacks.h"
 #include "cli/timeline/timeline_make_page.h"
 #include "cli/timeline/timeline_make_profile.h"
+#include "cli/timeline/timeline_make_sums.h"
+#include "cli/timeline/timeline_ranks.h"
 #include "cli/timeline/timeline_scope.h"
 #include "cli/timeline/timeline_show_kernels.h"
 #include "cli/timeline/timeline_show_steps.h"
@@ -33,8 +35,6 @@
 #include "timeline/trace/timeline_gauges.h"
 #include "timeline/trace/timeline_samples.h"
 #include "timeline/trace/trace_writer.h"
-
-#define RANKS_MAX 65536u
 
 /* Those of steps (steps_writer.h), a profile, a trace in Chrome's format, and a page. */
 enum timeline_format {
@@ -53,42 +53,12 @@ struct timeline {
 	const char *output_path;
 	uint64_t from_ns, to_ns; /* from the first event on; to_ns 0: to the end */
 	uint32_t step;           /* 0: none */
-	bool around_worst, shows_steps, shows_kernels, by_stack;
+	bool around_worst, shows_steps, shows_kernels, by_stack, makes_sums;
 	bool has_format;
 	const char *step_range; /* NULL: steps are marked */
 	enum timeline_format format;
 	uint8_t *ranks; /* owns; NULL: all */
 };
-
-/* "0,8-15" */
-static int take_ranks(void *context, const char *name, const char *value, char **error)
-{
-	struct timeline *timeline = context;
-	const char *at = value;
-	char *end;
-
-	free(timeline->ranks);
-	timeline->ranks = calloc(RANKS_MAX, 1);
-	if (!timeline->ranks)
-		return -ENOMEM;
-	do {
-		const unsigned long first =
-			*at >= '0' && *at <= '9' ? strtoul(at, &end, 10) : RANKS_MAX;
-		unsigned long last = first;
-
-		if (first < RANKS_MAX && *end == '-' && end[1] >= '0' && end[1] <= '9')
-			last = strtoul(end + 1, &end, 10);
-		if (first >= RANKS_MAX || last >= RANKS_MAX || last < first ||
-		    (*end && *end != ','))
-			return error_text_set(
-				error, -EINVAL,
-				"--%s %s: must be ranks and spans of them, such as 0,8-15", name,
-				value);
-		memset(timeline->ranks + first, 1, last - first + 1);
-		at = *end ? end + 1 : NULL;
-	} while (at);
-	return 0;
-}
 
 /* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct timeline *timeline, int argc, char **argv)
@@ -105,7 +75,8 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		{"by-stack", .flag = &timeline->by_stack},
 		{"step-range", .text = &timeline->step_range, .least = 1},
 		{"format", .choice = &timeline->format, .flag = &timeline->has_format},
-		{"ranks", .take = take_ranks, .context = timeline},
+		{"sums", .flag = &timeline->makes_sums},
+		{"ranks", .take = timeline_ranks_take, .context = &timeline->ranks},
 	};
 	int status =
 		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);
@@ -115,6 +86,14 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 	const bool makes_profile = timeline->format == TIMELINE_PROFILE;
 	const bool is_of_steps = timeline->has_format && timeline->format <= TIMELINE_JSON;
 	const bool shows_table = timeline->shows_steps || timeline->shows_kernels;
+	const bool chooses_time =
+		timeline->step || timeline->around_worst || timeline->from_ns || timeline->to_ns;
+	if (timeline->makes_sums && (timeline->output_path || timeline->has_format || shows_table ||
+				     timeline->ranks || chooses_time))
+		return option_line_refuse(table,
+					  "--sums is of the whole profile, and stands alone");
+	if (timeline->makes_sums)
+		return OPTION_LINE_GO;
 	if (!timeline->output_path && !shows_table && (makes_profile || isatty(STDOUT_FILENO)))
 		return option_line_lacks(table, "--output is missing");
 	if (timeline->shows_steps && timeline->shows_kernels)
@@ -224,7 +203,7 @@ static struct timeline_request request_of(const struct timeline *timeline,
 		.from_ns = timeline->from_ns ? extent->first_ns + timeline->from_ns : 0,
 		.to_ns = timeline->to_ns ? extent->first_ns + timeline->to_ns : UINT64_MAX,
 		.ranks = timeline->ranks,
-		.nr_ranks = RANKS_MAX,
+		.nr_ranks = TIMELINE_RANKS_MAX,
 	};
 }
 
@@ -466,8 +445,9 @@ static int show_trace(const struct timeline *timeline, const char *store_path,
 static bool can_show(const struct timeline *timeline, const struct profile *profile,
 		     const struct extent *extent)
 {
-	const struct timeline_scope scope = {timeline->path, timeline->from_ns, timeline->ranks,
-					     RANKS_MAX,      extent->first_ns,  extent->last_ns};
+	const struct timeline_scope scope = {timeline->path,   timeline->from_ns,
+					     timeline->ranks,  TIMELINE_RANKS_MAX,
+					     extent->first_ns, extent->last_ns};
 
 	if (!extent->last_ns && timeline->lacks_some) {
 		log_error("%s has no timeline so far", timeline->path);
@@ -486,6 +466,8 @@ static int show_source(const struct timeline *timeline, const char *store_path,
 
 	if (!error && !can_show(timeline, timeline_source_profile(source), &extent))
 		return EXIT_NOTHING;
+	if (!error && timeline->makes_sums)
+		return timeline_make_sums(timeline->path, source, extent.first_ns, extent.last_ns);
 	const struct timeline_request request = request_of(timeline, &extent);
 	if (!error)
 		error = event_losses_say_pauses(source, &request, extent.first_ns, extent.last_ns);

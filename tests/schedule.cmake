@@ -75,6 +75,7 @@ set(FLAMEGRID_THREADED_TESTS
   raw_samples_test
   rendezvous_search_test
   # the readers of timelines
+  cell_sums_test
   crew_fold_test
   events_crew_test
   # fake CUDA, whose threads call the guest

@@ -183,19 +183,16 @@ int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t
 	return error;
 }
 
-/* The counts are those before the other row is added. */
-static int join_bins(struct fold_row *row, const struct fold_row *other)
+/* The counts are those before the others are added, of which nr 0 says that no histogram is known. */
+static int join_list(struct fold_row *row, uint64_t count, const struct duration_bin *list,
+		     uint32_t nr)
 {
-	struct duration_bin list[DURATION_BUCKETS];
-	const uint32_t nr = fold_row_list(other, list);
 	int error = 0;
 
-	if (other->near_first == FOLD_NEAR_DAMAGED)
-		forget_bins(row, FOLD_NEAR_DAMAGED);
-	if (other->count == 0 || row->near_first == FOLD_NEAR_DAMAGED ||
+	if (count == 0 || row->near_first == FOLD_NEAR_DAMAGED ||
 	    (row->count && row->near_first == FOLD_NEAR_NONE))
 		return 0;
-	if (!nr || other->count > INT64_MAX || row->count > INT64_MAX - other->count) {
+	if (!nr || count > INT64_MAX || row->count > INT64_MAX - count) {
 		forget_bins(row, FOLD_NEAR_NONE);
 		return 0;
 	}
@@ -203,6 +200,24 @@ static int join_bins(struct fold_row *row, const struct fold_row *other)
 		begin_bins(row, list->bucket);
 	for (uint32_t i = 0; i < nr && !error; i++)
 		error = add_bin(row, list[i].bucket, list[i].count);
+	return error;
+}
+
+static int join_bins(struct fold_row *row, const struct fold_row *other)
+{
+	struct duration_bin list[DURATION_BUCKETS];
+
+	if (other->near_first == FOLD_NEAR_DAMAGED)
+		forget_bins(row, FOLD_NEAR_DAMAGED);
+	return join_list(row, other->count, list, fold_row_list(other, list));
+}
+
+int fold_row_add_list(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes,
+		      const struct duration_bin *list, uint32_t nr)
+{
+	const int error = join_list(row, count, list, nr);
+
+	add_sums(row, count, ns, bytes);
 	return error;
 }
 

@@ -74,6 +74,11 @@ uint32_t fold_row_list(const struct fold_row *row, struct duration_bin *list);
  * such durations cannot take the row's ns. 0; -ENOMEM: the row has none. */
 int fold_row_set(struct fold_row *row, const struct duration_bin *list, uint32_t nr);
 
+/* Adds count activities with this histogram of nr bins, which has just so many, to a row of a table. 0; -ENOMEM: the
+ * row is not exact any more. */
+int fold_row_add_list(struct fold_row *row, uint64_t count, uint64_t ns, uint64_t bytes,
+		      const struct duration_bin *list, uint32_t nr);
+
 /* Frees what a row owns that is in no table. */
 void fold_row_fini(struct fold_row *row);
 

@@ -26,6 +26,7 @@ struct stream_timeline {
 	uint64_t open_ns;   /* sum of the merged ones */
 	struct interval_list scratch; /* room for all that are not merged */
 	uint32_t intervals_max;
+	uint64_t carry_ns; /* of the cell that has begun */
 };
 
 static uint32_t spare_of(const struct stream_timeline *timeline)
@@ -309,6 +310,7 @@ int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *fro
 	to->open.count = to->nr_merged = from->open.count;
 	to->open_ns = from->open_ns;
 	to->sums = from->sums;
+	to->carry_ns = from->carry_ns;
 	return 0;
 }
 
@@ -371,6 +373,78 @@ void stream_timeline_saved(struct stream_timeline *timeline)
 {
 	merge_open(timeline);
 	timeline->nr_saved = timeline->open.count;
+}
+
+/* ---- cells of time */
+
+static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* Of what is before at_ns only the part behind it can touch what comes, so that alone stays open. There is room for one
+ * interval. */
+static void keep_open(struct stream_timeline *timeline, uint64_t at_ns, uint64_t end_ns,
+		      uint64_t busy_ns)
+{
+	const uint32_t nr_open = end_ns > at_ns;
+
+	if (nr_open)
+		timeline->open.at[0] = (struct timeline_interval){at_ns, end_ns};
+	timeline->open.count = timeline->nr_merged = nr_open;
+	timeline->nr_saved = 0;
+	timeline->open_ns = nr_open ? end_ns - at_ns : 0;
+	timeline->sums.closed_ns = busy_ns - timeline->open_ns; /* modulo 2^64 */
+	timeline->sums.horizon_ns = at_ns;
+	timeline->sums.close_at = timeline->sums.records + step_of(timeline);
+}
+
+void stream_timeline_begin_cell(struct stream_timeline *timeline, uint64_t at_ns)
+{
+	timeline->carry_ns = later_of(timeline->carry_ns, timeline->sums.last_ns);
+	timeline->sums = (struct timeline_sums){0};
+	keep_open(timeline, at_ns, timeline->carry_ns, 0);
+}
+
+struct timeline_cell stream_timeline_cell(struct stream_timeline *timeline)
+{
+	const struct timeline_sums *sums = &timeline->sums;
+
+	return (struct timeline_cell){
+		.records = sums->records,
+		.sum_ns = sums->sum_ns,
+		.busy_ns = stream_timeline_busy_ns(timeline),
+		.first_ns = sums->first_ns,
+		.last_ns = sums->last_ns,
+		.carry_ns = timeline->carry_ns,
+	};
+}
+
+int stream_timeline_add_cell(struct stream_timeline *timeline, const struct timeline_cell *cell,
+			     uint64_t at_ns, uint64_t to_ns)
+{
+	struct timeline_sums *sums = &timeline->sums;
+	const uint64_t last_ns = later_of(sums->last_ns, cell->last_ns);
+	const uint64_t rest_ns = last_ns > to_ns ? last_ns - to_ns : 0;
+
+	if (cell->records == 0 || cell->first_ns < at_ns || cell->first_ns >= to_ns ||
+	    cell->last_ns < cell->first_ns || cell->busy_ns > cell->last_ns - cell->first_ns ||
+	    cell->busy_ns > cell->sum_ns)
+		return -EPROTO;
+	if (later_of(sums->last_ns, at_ns) != later_of(cell->carry_ns, at_ns))
+		return -ESTALE;
+	const uint64_t busy_ns = stream_timeline_busy_ns(timeline) + cell->busy_ns;
+	if (busy_ns < rest_ns)
+		return -EPROTO;
+	if (reserve(&timeline->open, 1))
+		return -ENOMEM;
+	if (sums->records == 0)
+		sums->first_ns = cell->first_ns;
+	sums->last_ns = last_ns;
+	sums->records += cell->records;
+	sums->sum_ns += cell->sum_ns;
+	keep_open(timeline, to_ns, last_ns, busy_ns);
+	return 0;
 }
 
 void stream_timeline_close(struct stream_timeline *timeline)

@@ -85,6 +85,26 @@ const struct timeline_interval *stream_timeline_unsaved(struct stream_timeline *
 							uint32_t *count, bool *whole);
 void stream_timeline_saved(struct stream_timeline *timeline);
 
+/* What the records of a cell of time add up to: those that begin in it. */
+struct timeline_cell {
+	uint64_t records, sum_ns;
+	uint64_t busy_ns;           /* but for the time in which records of before the cell run */
+	uint64_t first_ns, last_ns; /* earliest start, latest end */
+	uint64_t carry_ns; /* latest end of all records of before the cell; 0: there is none */
+};
+
+/* Begins a cell at at_ns, and forgets the records of before but for their latest end. All of these began before at_ns,
+ * and all that come begin no earlier. */
+void stream_timeline_begin_cell(struct stream_timeline *timeline, uint64_t at_ns);
+/* Returns the sums since then. */
+struct timeline_cell stream_timeline_cell(struct stream_timeline *timeline);
+
+/* Adds a cell in place of its records. The timeline's own began before at_ns, where the cell begins, and what comes
+ * begins at to_ns, its end, or later. 0; -ESTALE: other records run on into the cell than those it knows; -EPROTO: no
+ * records have such sums; -ENOMEM. After an error the timeline is unchanged. */
+int stream_timeline_add_cell(struct stream_timeline *timeline, const struct timeline_cell *cell,
+			     uint64_t at_ns, uint64_t to_ns);
+
 /* Closes all intervals and frees their memory, because no more records are expected. Later ones count as late. */
 void stream_timeline_close(struct stream_timeline *timeline);
 

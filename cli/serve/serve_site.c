@@ -218,6 +218,25 @@ void serve_site_begin(struct serve_site *site)
 	free(page.error);
 }
 
+/* Has the sums made from which pages of long ranges come quickly. They are kept beside the profile, so what the command
+ * prints is all that is a page here. */
+static void begin_sums(struct serve_site *site, const struct served_profile *profile)
+{
+	const char *const argv[] = {"timeline", "--sums", "--", profile->path};
+	char key[PAGE_CACHE_KEY];
+	const struct page_wanted wanted = {key, argv, sizeof(argv) / sizeof(*argv),
+					   profile->changed_ns, false};
+	struct page page;
+
+	if (profile->is_live || !profile->has_timeline)
+		return;
+	snprintf(key, sizeof(key), "%s sums", profile->id);
+	page_cache_get(site->pages, &wanted, PAGE_AHEAD, &page);
+	if (page.fd >= 0)
+		close(page.fd);
+	free(page.error);
+}
+
 static int answer_list(struct serve_site *site, struct http_answer *answer)
 {
 	answer->status = 200;
@@ -336,8 +355,10 @@ static int answer_range(struct serve_site *site, const struct served_profile *pr
 	argv[count++] = "--";
 	argv[count++] = profile->path;
 	const struct page_wanted wanted = {key, argv, count, profile->changed_ns, profile->is_live};
+	const int error = answer_page(site, request, &wanted, HTML_TYPE, answer);
 
-	return answer_page(site, request, &wanted, HTML_TYPE, answer);
+	begin_sums(site, profile); /* behind the page, which somebody waits for */
+	return error;
 }
 
 static int answer_flame(struct serve_site *site, const struct served_profile *profile,
@@ -356,7 +377,11 @@ static int answer_flame(struct serve_site *site, const struct served_profile *pr
 	struct wanted_flame flame;
 
 	want_flame(profile, &flame);
-	return answer_page(site, request, &flame.wanted, HTML_TYPE, answer);
+	const int error = answer_page(site, request, &flame.wanted, HTML_TYPE, answer);
+
+	if (answer->status == 200) /* ranges come next */
+		begin_sums(site, profile);
+	return error;
 }
 
 /* Values that a time, a number or a list of ranks can have; the command says whether they are one. */

@@ -18,6 +18,7 @@ static const struct option_row rows[] = {
 	{"format", 'f', "table|csv|json|profile|chrome|html", OPTION_DAILY,
 	 "With --steps or --kernels table, csv or json (all); else make a new profile, JSON for "
 	 "Chrome, or a page."},
+	{"sums", 0, NULL, 0, "Keep sums beside the profile, from which long ranges come quickly."},
 	{"ranks", 0, "LIST", OPTION_DAILY, "Show these ranks alone, such as 0,8-15."},
 	OPTION_ROW_HELP,
 	{0},
@@ -26,7 +27,8 @@ static const struct option_row rows[] = {
 const struct option_table option_table_timeline = {
 	.program = "flamegrid",
 	.verb = "timeline",
-	.usage = "[-o FILE] [OPTION...] PROFILE\n--steps|--kernels [OPTION...] PROFILE",
+	.usage = "[-o FILE] [OPTION...] PROFILE\n--steps|--kernels [OPTION...] PROFILE\n--sums "
+		 "PROFILE",
 	.summary = "Show launches and GPU work one by one, for Perfetto, or the steps.",
 	.closing =
 		"Exit status: 0; 1: failed; 2: usage; 3: without what was damaged; 4: not there.",

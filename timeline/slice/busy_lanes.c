@@ -220,6 +220,95 @@ int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work)
 		       : find_device(lanes, work->process_id, work->device_id, &device);
 }
 
+/* ---- cells of time */
+
+struct stream_timeline **busy_device_timeline(struct busy_device *device, enum busy_kind kind)
+{
+	struct stream_timeline **const timelines[BUSY_KINDS] = {
+		&device->work, &device->computation, &device->communication, &device->kernels};
+
+	return timelines[kind];
+}
+
+static void begin_cell(struct stream_timeline *timeline, uint64_t at_ns)
+{
+	if (timeline)
+		stream_timeline_begin_cell(timeline, at_ns);
+}
+
+void busy_lanes_begin_cell(struct busy_lanes *lanes, uint64_t at_ns)
+{
+	for (uint32_t i = 0; i < lanes->nr_processes; i++) {
+		const struct busy_process *process = &lanes->processes[i];
+
+		for (uint32_t k = 0; k < process->nr_streams; k++)
+			begin_cell(process->streams[k].timeline, at_ns);
+		for (uint32_t k = 0; k < process->nr_devices; k++)
+			for (enum busy_kind kind = 0; kind < BUSY_KINDS; kind++)
+				begin_cell(*busy_device_timeline(&process->devices[k], kind),
+					   at_ns);
+	}
+	for (uint32_t i = 0; i < lanes->nr_devices; i++)
+		begin_cell(lanes->timelines[i], at_ns);
+}
+
+static int add_cell(const struct busy_lanes *lanes, struct stream_timeline **timeline,
+		    const struct timeline_cell *cell, const struct busy_place *place)
+{
+	if (!*timeline)
+		*timeline = stream_timeline_create(lanes->intervals_max);
+	return *timeline ? stream_timeline_add_cell(*timeline, cell, place->at_ns, place->to_ns)
+			 : -ENOMEM;
+}
+
+int busy_lanes_add_stream_cell(struct busy_lanes *lanes, const struct busy_place *place,
+			       const struct timeline_cell *cell)
+{
+	const struct timeline_work work = {.process_id = place->process_id,
+					   .device_id = place->device_id,
+					   .context_id = place->context_id,
+					   .stream_id = place->stream_id};
+	struct busy_process *process = &lanes->processes[place->process_id - 1];
+	const int error = find_stream(lanes, &work);
+
+	return error ? error
+		     : add_cell(lanes, &process->streams[process->last].timeline, cell, place);
+}
+
+/* As add_kernel(): without a kernel of NCCL in the time, a device has no timeline of all kernels, whatever was before.
+ */
+static int begin_kernels(const struct busy_lanes *lanes, struct busy_device *device)
+{
+	device->kernels = stream_timeline_create(lanes->intervals_max);
+	if (!device->kernels)
+		return -ENOMEM;
+	return device->computation ? stream_timeline_copy(device->kernels, device->computation) : 0;
+}
+
+int busy_lanes_add_device_cell(struct busy_lanes *lanes, const struct busy_place *place,
+			       const struct timeline_cell cells[static BUSY_KINDS])
+{
+	uint32_t index;
+	int error = find_device(lanes, place->process_id, place->device_id, &index);
+	if (error)
+		return error;
+	struct busy_device *device = &lanes->processes[place->process_id - 1].devices[index];
+
+	if (!device->kernels && cells[BUSY_COMMUNICATION].records)
+		error = begin_kernels(lanes, device);
+	for (enum busy_kind kind = 0; kind < BUSY_KINDS && !error; kind++)
+		if (cells[kind].records && (kind != BUSY_KERNELS || device->kernels))
+			error = add_cell(lanes, busy_device_timeline(device, kind), &cells[kind],
+					 place);
+	return error;
+}
+
+int busy_lanes_add_shared_cell(struct busy_lanes *lanes, const struct busy_place *place,
+			       const struct timeline_cell *cell)
+{
+	return add_cell(lanes, &lanes->timelines[place->device_id - 1], cell, place);
+}
+
 /* ---- the end */
 
 static void close_timeline(struct stream_timeline *timeline)

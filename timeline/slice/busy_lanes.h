@@ -60,6 +60,31 @@ void busy_lanes_prefetch(const struct busy_lanes *lanes, const struct timeline_w
 /* Notes that work of an earlier time runs on in this one. 0; -E2BIG; -ENOMEM. */
 int busy_lanes_note(struct busy_lanes *lanes, const struct timeline_work *work);
 
+/* The timelines of a device, in this order. */
+enum busy_kind { BUSY_WORK, BUSY_COMPUTATION, BUSY_COMMUNICATION, BUSY_KERNELS, BUSY_KINDS };
+
+/* Returns where the device has its timeline of the kind. */
+struct stream_timeline **busy_device_timeline(struct busy_device *device, enum busy_kind kind);
+
+/* Begins a cell of time (stream_timeline.h) in all timelines. */
+void busy_lanes_begin_cell(struct busy_lanes *lanes, uint64_t at_ns);
+
+/* Where and when sums of a cell are. */
+struct busy_place {
+	uint32_t process_id, device_id, context_id, stream_id;
+	uint64_t at_ns, to_ns; /* the cell's begin and end */
+};
+
+/* Add a cell in place of its records: to a stream's timeline; to those of a device, where kinds without records have
+ * none; to that of a device that several processes use, by the store's id. Errors as busy_lanes_add() and
+ * stream_timeline_add_cell(); then the sums are not whole. */
+int busy_lanes_add_stream_cell(struct busy_lanes *lanes, const struct busy_place *place,
+			       const struct timeline_cell *cell);
+int busy_lanes_add_device_cell(struct busy_lanes *lanes, const struct busy_place *place,
+			       const struct timeline_cell cells[static BUSY_KINDS]);
+int busy_lanes_add_shared_cell(struct busy_lanes *lanes, const struct busy_place *place,
+			       const struct timeline_cell *cell);
+
 /* Closes all timelines, because nothing more comes. */
 void busy_lanes_close(struct busy_lanes *lanes);
 

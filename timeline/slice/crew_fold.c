@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cell_part.h"
+
 #include "aggregator/profile/collection.h"
 
 #define REACH_NS     1000000000u /* at first; each time so many times as much */
@@ -26,62 +28,27 @@ static void fini_shares(struct crew_fold *fold)
 void crew_fold_fini(struct crew_fold *fold)
 {
 	fini_shares(fold);
+	process_shares_fini(&fold->divided);
+	cell_file_close(&fold->cells);
 	*fold = (struct crew_fold){0};
 }
 
 /* ---- shares */
 
-/* The share of a process is that of its devices, if one of them has a share already. */
-static uint32_t share_of(const struct roster_process *process, const uint8_t *owners,
-			 uint32_t nr_devices, uint32_t otherwise)
+/* A group of processes is read by one thread. */
+static uint32_t thread_of(const struct crew_fold *fold, uint32_t group)
 {
-	for (uint32_t i = 0; i < process->nr_devices; i++) {
-		const uint32_t device = process->devices[i].device;
-
-		if (device && device <= nr_devices && owners[device - 1])
-			return owners[device - 1] - 1u;
-	}
-	return otherwise;
+	return group * fold->nr / fold->divided.nr;
 }
 
-/* Returns whether no other share has one of the process's devices, which become this one's. */
-static bool own_devices(const struct roster_process *process, uint8_t *owners, uint32_t nr_devices,
-			uint32_t share)
-{
-	bool are_own = true;
-
-	for (uint32_t i = 0; i < process->nr_devices; i++) {
-		const uint32_t device = process->devices[i].device;
-
-		if (!device || device > nr_devices)
-			continue;
-		are_own &= !owners[device - 1] || owners[device - 1] == share + 1;
-		owners[device - 1] = (uint8_t)(share + 1);
-	}
-	return are_own;
-}
-
-/* Gives each wanted process to a share. 0; -EAGAIN: two shares would have one device; -ENOMEM. */
-static int divide(struct crew_fold *fold)
+static void choose_processes(const struct crew_fold *fold)
 {
 	const struct roster *roster = timeline_source_profile(fold->source)->collection->roster;
-	const struct roster_size size = roster_size(roster);
 	const uint8_t *wanted = fold->request->processes;
-	uint8_t *owners = calloc(size.devices + 1ull, 1);
-	bool are_apart = true;
 
-	if (!owners)
-		return -ENOMEM;
-	for (uint32_t id = 1; id <= size.processes; id++) {
-		const struct roster_process *process = roster_process(roster, id);
-		const uint32_t own = (uint32_t)((uint64_t)(id - 1) * fold->nr / size.processes);
-		const uint32_t share = share_of(process, owners, size.devices, own);
-
-		are_apart &= own_devices(process, owners, size.devices, share);
-		fold->shares[share].processes[id - 1] = wanted ? wanted[id - 1] : 1;
-	}
-	free(owners);
-	return are_apart ? 0 : -EAGAIN;
+	for (uint32_t i = 0; i < roster_size(roster).processes; i++)
+		fold->shares[thread_of(fold, fold->divided.of[i])].processes[i] =
+			wanted ? wanted[i] : 1;
 }
 
 static int init_shares(struct crew_fold *fold)
@@ -96,26 +63,98 @@ static int init_shares(struct crew_fold *fold)
 		if (!share->source || !share->processes)
 			return -ENOMEM;
 	}
-	return divide(fold);
+	choose_processes(fold);
+	return 0;
 }
 
+/* Adds the work that begins in [from_ns, to_ns). */
+static int add_part(const struct crew_fold *fold, struct crew_fold_share *share, uint64_t from_ns,
+		    uint64_t to_ns)
+{
+	struct timeline_request request = *fold->request;
+
+	request.processes = share->processes;
+	request.from_ns = from_ns > fold->reach_ns ? from_ns - fold->reach_ns : 0;
+	request.to_ns = to_ns;
+	stream_fold_forget(&share->fold);
+	return stream_fold_add(&share->fold, &request, from_ns, to_ns);
+}
+
+static int add_group(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t group,
+		     struct cell_reader *reader)
+{
+	struct cell_part_rows rows = {0};
+	const uint8_t *data;
+	size_t size;
+	int error = 0;
+
+	for (uint32_t cell = fold->begin_cell; cell < fold->end_cell && !error; cell++) {
+		error = cell_reader_part(reader, cell, group, &data, &size);
+		if (!error)
+			error = cell_part_add(
+				&share->fold, data, size, cell_file_at(&fold->cells, cell),
+				cell_file_at(&fold->cells, cell + 1), share->processes, &rows);
+	}
+	cell_part_rows_fini(&rows);
+	return error;
+}
+
+static int add_cells(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread)
+{
+	struct cell_reader reader;
+	int error = cell_reader_init(&reader, &fold->cells);
+
+	for (uint32_t group = 0; group < fold->divided.nr && !error; group++)
+		if (thread_of(fold, group) == thread)
+			error = add_group(fold, share, group, &reader);
+	cell_reader_fini(&reader);
+	return error;
+}
+
+/* The events before the cells, the cells, and the events behind them, which may be none: what files say of the log is
+ * read then, too. */
+static int add_all(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread)
+{
+	const uint64_t from_ns = fold->request->from_ns, to_ns = fold->request->to_ns;
+
+	if (fold->begin_cell == fold->end_cell)
+		return add_part(fold, share, from_ns, to_ns);
+	const uint64_t begin_ns = cell_file_at(&fold->cells, fold->begin_cell);
+	const uint64_t end_ns = cell_file_at(&fold->cells, fold->end_cell);
+	int error = from_ns < begin_ns ? add_part(fold, share, from_ns, begin_ns) : 0;
+
+	/* A launch may come behind its work, and so be among the events that are not read. */
+	if (!error && !stream_fold_has_launches(&share->fold))
+		error = -EAGAIN;
+	if (!error)
+		error = add_cells(fold, share, thread);
+	return error ? error : add_part(fold, share, end_ns, to_ns);
+}
+
+static int read_with(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread,
+		     uint32_t intervals_max)
+{
+	int error = stream_fold_init(&share->fold, share->source, fold->uncaptured, intervals_max);
+
+	if (!error)
+		error = add_all(fold, share, thread);
+	stream_fold_end(&share->fold);
+	return error == -E2BIG ? -EAGAIN : error;
+}
+
+/* Most records are in order. Of others the first few tell it. */
 static void read_share(void *context, uint32_t part)
 {
 	const struct crew_fold *fold = context;
 	struct crew_fold_share *share = &((struct crew_fold *)context)->shares[part];
-	struct timeline_request request = *fold->request;
 
-	request.processes = share->processes;
-	request.from_ns = request.from_ns > fold->reach_ns ? request.from_ns - fold->reach_ns : 0;
-	share->error = stream_fold_read(&share->fold, share->source, &request, fold->uncaptured,
-					fold->request->from_ns, fold->request->to_ns);
-}
-
-/* What several shares may have counted is counted by one reader. */
-static bool is_plain(const struct timeline_counts *counts)
-{
-	return !counts->unknown && !counts->unclocked && !counts->log.damaged &&
-	       !counts->log.compressed;
+	share->error = read_with(fold, share, part, STREAM_FOLD_INTERVALS);
+	if (share->error == -ERANGE) {
+		stream_fold_fini(&share->fold);
+		share->error = read_with(fold, share, part, STREAM_TIMELINE_DEVICE_INTERVALS);
+	}
+	if (share->error == -ERANGE)
+		share->error = -EAGAIN;
 }
 
 /* 0, or the first error. -EAGAIN is no reason if other shares have another. */
@@ -131,7 +170,7 @@ static int sum_up(struct crew_fold *fold)
 
 		if (!error || error == -EAGAIN)
 			error = share->error ? share->error : error;
-		if (!error && !is_plain(counts))
+		if (!error && !stream_fold_is_plain(counts))
 			error = -EAGAIN;
 		fold->nr_work += share->fold.nr_work;
 		fold->nr_waits += share->fold.nr_waits;
@@ -150,15 +189,40 @@ static int sum_up(struct crew_fold *fold)
 static int read_all(struct crew_fold *fold, uint32_t nr)
 {
 	fold->nr = nr;
-	int error = init_shares(fold);
-	if (error == -EAGAIN && nr > 1) {
-		fini_shares(fold);
-		return read_all(fold, 1);
-	}
+	const int error = init_shares(fold);
+
 	if (error)
 		return error;
 	thread_crew_run(fold->nr, read_share, fold);
 	return sum_up(fold);
+}
+
+/* Sums of cells are those of all processes, and of work that was captured. */
+static bool takes_cells(const struct crew_fold *fold)
+{
+	const struct uncaptured *uncaptured = fold->uncaptured;
+
+	return !fold->request->ranks && !fold->request->processes &&
+	       (!uncaptured || !uncaptured->processes.nr_pauses);
+}
+
+static int init(struct crew_fold *fold, const struct roster *roster)
+{
+	int error = process_shares_init(&fold->divided, roster);
+
+	if (!error && takes_cells(fold))
+		error = cell_file_open(&fold->cells, fold->source);
+	if (!error && fold->cells.parts && fold->cells.head.nr_shares == fold->divided.nr)
+		cell_file_find(&fold->cells, fold->request->from_ns, fold->request->to_ns,
+			       &fold->begin_cell, &fold->end_cell);
+	return error;
+}
+
+/* Without cells that cannot be used: without all if they are damaged. Without the first one if work from before the
+ * time runs into it: it began in the time in the cell's sums, and here it did not. */
+static void leave_out_cells(struct crew_fold *fold, int error)
+{
+	fold->begin_cell = error == -ESTALE ? fold->begin_cell + 1 : fold->end_cell;
 }
 
 int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
@@ -166,24 +230,31 @@ int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 		   uint64_t first_ns)
 {
 	const struct roster *roster = timeline_source_profile(source)->collection->roster;
-	const uint32_t nr_processes = roster_size(roster).processes, size = thread_crew_size();
-	uint64_t reach_ns = REACH_NS;
+	const uint32_t size = thread_crew_size();
 
-	for (;; reach_ns *= REACH_FACTOR) {
-		*fold = (struct crew_fold){.source = source,
-					   .request = request,
-					   .uncaptured = uncaptured,
-					   .reach_ns = reach_ns};
-		int error = read_all(fold, size < nr_processes ? size : nr_processes);
-		const bool is_all =
-			request->from_ns <= first_ns || request->from_ns - first_ns <= reach_ns;
+	*fold = (struct crew_fold){.source = source,
+				   .request = request,
+				   .uncaptured = uncaptured,
+				   .reach_ns = REACH_NS};
+	int error = init(fold, roster);
+	while (!error) {
+		error = read_all(fold, size < fold->divided.nr ? size : fold->divided.nr);
+		const bool is_all = request->from_ns <= first_ns ||
+				    request->from_ns - first_ns <= fold->reach_ns;
+		const bool has_cells = fold->begin_cell < fold->end_cell;
 
-		if ((error && error != -EAGAIN) || is_all || !fold->nr_launchless)
-			return error;
-		if (reach_ns >= REACH_MOST)
+		if (has_cells && (error == -ESTALE || error == -EPROTO || error == -EAGAIN))
+			leave_out_cells(fold, error);
+		else if ((error && error != -EAGAIN) || is_all || !fold->nr_launchless)
+			break;
+		else if (fold->reach_ns >= REACH_MOST)
 			return -EAGAIN;
-		crew_fold_fini(fold);
+		else
+			fold->reach_ns *= REACH_FACTOR;
+		fini_shares(fold);
+		error = 0;
 	}
+	return error;
 }
 
 /* ---- what comes of it */

@@ -1,8 +1,11 @@
-/* Folds the events of a long time by several threads, each those of other processes. Memory is bounded by what the
- * sums need. Part of the slice; used by one thread. */
+/* Folds the events of a long time by several threads, each those of other processes. Where sums of cells of time are
+ * kept (cell_file.h), only events at the time's ends are read. Memory is bounded by what the sums need. Part of the
+ * slice; used by one thread. */
 #ifndef CREW_FOLD_H
 #define CREW_FOLD_H
 
+#include "cell_file.h"
+#include "process_shares.h"
 #include "stream_fold.h"
 
 #include "base/thread_crew.h"
@@ -21,6 +24,9 @@ struct crew_fold {
 	const struct timeline_request *request; /* borrowed */
 	const struct uncaptured *uncaptured;    /* borrowed; NULL: all was captured */
 	uint64_t reach_ns;                      /* how far before the time launches were read */
+	struct process_shares divided;          /* owns */
+	struct cell_file cells;
+	uint32_t begin_cell, end_cell; /* in place of whose events sums are added; equal: none */
 	struct crew_fold_share shares[THREAD_CREW_MOST];
 	uint32_t nr;
 	uint64_t nr_work, nr_waits, nr_launchless, last_ns; /* as those of stream_fold */

@@ -8,19 +8,15 @@
 #include "aggregator/profile/collection.h"
 #include "base/array.h"
 
-#define INTERVALS_FEW 256u /* of a timeline at first */
-
-static int init(struct stream_fold *fold, struct timeline_source *source,
-		const struct uncaptured *uncaptured, uint64_t from_ns, uint64_t to_ns,
-		uint32_t intervals_max)
+int stream_fold_init(struct stream_fold *fold, struct timeline_source *source,
+		     const struct uncaptured *uncaptured, uint32_t intervals_max)
 {
 	const struct collection *names = timeline_source_profile(source)->collection;
 	const uint32_t nr = roster_size(names->roster).processes;
 
 	*fold = (struct stream_fold){
 		.source = source,
-		.from_ns = from_ns,
-		.to_ns = to_ns,
+		.is_sure = true,
 		.totals = fold_table_create(),
 		.processes = calloc(nr + 1ull, sizeof(*fold->processes)),
 		.nr_processes = nr,
@@ -35,22 +31,45 @@ static int init(struct stream_fold *fold, struct timeline_source *source,
 	return fold->totals && fold->processes && fold->pieces ? error : -ENOMEM;
 }
 
-static void forget_process(struct stream_fold_process *process)
+static void forget_rows(struct stream_fold_process *process)
 {
-	recent_launches_fini(&process->launches);
 	free(process->rows);
 	process->rows = NULL;
 }
 
-static void forget_launches(struct stream_fold *fold)
+void stream_fold_forget(struct stream_fold *fold)
 {
 	for (uint32_t i = 0; fold->processes && i < fold->nr_processes; i++)
-		forget_process(&fold->processes[i]);
+		recent_launches_fini(&fold->processes[i].launches);
+	fold->room_bytes = STREAM_FOLD_ROOM;
+	fold->nr_waiting = 0;
+}
+
+static void forget_launches(struct stream_fold *fold)
+{
+	stream_fold_forget(fold);
+	for (uint32_t i = 0; fold->processes && i < fold->nr_processes; i++)
+		forget_rows(&fold->processes[i]);
 	free(fold->pieces);
 	fold->pieces = NULL;
 	free(fold->waiting);
 	fold->waiting = NULL;
 	fold->nr_waiting = fold->room_waiting = 0;
+}
+
+void stream_fold_begin_cell(struct stream_fold *fold, uint64_t at_ns)
+{
+	for (uint32_t i = 0; i < fold->nr_processes; i++) {
+		struct stream_fold_process *process = &fold->processes[i];
+
+		forget_rows(process);
+		process->nr_launches = process->nr_records = process->nr_matched = 0;
+	}
+	fold_table_clear(fold->totals);
+	busy_lanes_begin_cell(&fold->busy, at_ns);
+	fold->nr_work = fold->nr_waits = fold->nr_launchless = fold->last_ns = 0;
+	fold->counts = (struct timeline_counts){0};
+	fold->is_sure = true;
 }
 
 void stream_fold_fini(struct stream_fold *fold)
@@ -260,7 +279,7 @@ static int take_work(void *context, const struct timeline_work *work)
 }
 
 /* Work without a launch has none, as long as no launch has gone. */
-static int end_waiting(struct stream_fold *fold, bool *is_sure)
+static int end_waiting(struct stream_fold *fold)
 {
 	int error = 0;
 
@@ -270,48 +289,69 @@ static int end_waiting(struct stream_fold *fold, bool *is_sure)
 		const struct recent_launch *launch = recent_launches_find(&process->launches, work);
 		const struct fold_key key = key_of(work, launch);
 
-		*is_sure &= launch || !process->launches.has_dropped;
+		fold->is_sure &= launch || !process->launches.has_dropped;
 		error = make_notes(process);
 		if (!error)
 			error = add_work(fold, work, &key);
 	}
+	fold->nr_waiting = 0;
 	for (uint32_t i = 0; i < fold->nr_processes; i++)
-		*is_sure &= !fold->processes[i].launches.is_odd;
+		fold->is_sure &= !fold->processes[i].launches.is_odd;
 	return error;
 }
 
-static int read_all(struct stream_fold *fold, struct timeline_source *source,
-		    const struct timeline_request *request, const struct uncaptured *uncaptured,
-		    uint64_t from_ns, uint64_t to_ns, uint32_t intervals_max)
+/* What files say of the log, the last reading knows. */
+static void add_counts(struct timeline_counts *all, const struct timeline_counts *part)
+{
+	struct timeline_counts sum = *part;
+
+	sum.log.blocks_read += all->log.blocks_read;
+	sum.log.launches += all->log.launches;
+	sum.log.records += all->log.records;
+	sum.log.damaged += all->log.damaged;
+	sum.log.compressed += all->log.compressed;
+	sum.unknown += all->unknown;
+	sum.unclocked += all->unclocked;
+	sum.others += all->others;
+	*all = sum;
+}
+
+int stream_fold_add(struct stream_fold *fold, const struct timeline_request *request,
+		    uint64_t from_ns, uint64_t to_ns)
 {
 	const struct timeline_sink sink = {take_launch, take_work, fold};
-	bool is_sure = true;
-	int error = init(fold, source, uncaptured, from_ns, to_ns, intervals_max);
+	struct timeline_request own = *request;
+	struct timeline_counts counts;
 
-	if (!error)
-		error = timeline_source_read(source, request, &sink, &fold->counts);
+	own.others_ns = from_ns ? from_ns : 1;
+	fold->from_ns = from_ns;
+	fold->to_ns = to_ns;
+	int error = timeline_source_read(fold->source, &own, &sink, &counts);
+	add_counts(&fold->counts, &counts);
 	if (!error)
 		error = add_pieces(fold);
 	if (!error)
-		error = end_waiting(fold, &is_sure);
-	forget_launches(fold);
-	if (error == -E2BIG)
-		error = -EAGAIN;
-	busy_lanes_close(&fold->busy);
-	return error || is_sure ? error : -EAGAIN;
+		error = end_waiting(fold);
+	return !error && !fold->is_sure ? -EAGAIN : error;
 }
 
-/* Most records are in order. Of others the first few tell it. */
-int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
-		     const struct timeline_request *request, const struct uncaptured *uncaptured,
-		     uint64_t from_ns, uint64_t to_ns)
+bool stream_fold_has_launches(const struct stream_fold *fold)
 {
-	int error = read_all(fold, source, request, uncaptured, from_ns, to_ns, INTERVALS_FEW);
+	bool has = true;
 
-	if (error == -ERANGE) {
-		stream_fold_fini(fold);
-		error = read_all(fold, source, request, uncaptured, from_ns, to_ns,
-				 STREAM_TIMELINE_DEVICE_INTERVALS);
-	}
-	return error == -ERANGE ? -EAGAIN : error;
+	for (uint32_t i = 0; i < fold->nr_processes; i++)
+		has &= fold->processes[i].nr_matched == fold->processes[i].nr_records;
+	return has;
+}
+
+bool stream_fold_is_plain(const struct timeline_counts *counts)
+{
+	return !counts->unknown && !counts->unclocked && !counts->log.damaged &&
+	       !counts->log.compressed;
+}
+
+void stream_fold_end(struct stream_fold *fold)
+{
+	forget_launches(fold);
+	busy_lanes_close(&fold->busy);
 }

@@ -14,6 +14,8 @@
 /* Bytes for launches of all its processes together. */
 #define STREAM_FOLD_ROOM (256u << 20)
 
+#define STREAM_FOLD_INTERVALS 256u /* of a timeline at first: most records are in order */
+
 #define STREAM_FOLD_NOTES 1024u /* rows of a process that are noted */
 
 struct stream_fold_process {
@@ -47,15 +49,36 @@ struct stream_fold {
 	size_t room_bytes;
 	uint64_t nr_work, nr_waits, nr_launchless; /* as those of slice_fold */
 	uint64_t last_ns;                          /* the end of all work that was seen; 0: none */
+	bool is_sure; /* no launch may be another one, or be missing here alone */
 	struct timeline_counts counts;
 };
 
-/* Folds the events of a request that begins early enough for the launches of the time. uncaptured: borrowed until fini;
- * NULL: all was captured. Call stream_fold_fini() in any
- * case. 0; -EAGAIN: the sums may differ from those of all events; or as timeline_source_read(). */
-int stream_fold_read(struct stream_fold *fold, struct timeline_source *source,
-		     const struct timeline_request *request, const struct uncaptured *uncaptured,
-		     uint64_t from_ns, uint64_t to_ns);
+/* source, uncaptured (NULL: all was captured): borrowed until fini. intervals_max: as that of busy_lanes_init(). 0 or
+ * -ENOMEM. Call stream_fold_fini() in either case. */
+int stream_fold_init(struct stream_fold *fold, struct timeline_source *source,
+		     const struct uncaptured *uncaptured, uint32_t intervals_max);
 void stream_fold_fini(struct stream_fold *fold);
+
+/* Adds the work that begins in [from_ns, to_ns), of a request that begins early enough for its launches. Earlier parts
+ * end at from_ns or before. Records that are no work are counted by their time, too. 0; -EAGAIN: the sums may differ
+ * from those of all events; -ERANGE: records are so far out of order that more intervals are needed; -E2BIG: as
+ * busy_lanes_add(); or as timeline_source_read(). After an error but -EAGAIN the sums are not whole. */
+int stream_fold_add(struct stream_fold *fold, const struct timeline_request *request,
+		    uint64_t from_ns, uint64_t to_ns);
+
+/* Returns whether all its records have found their launches. */
+bool stream_fold_has_launches(const struct stream_fold *fold);
+
+/* Returns whether nothing was damaged or unknown: what several readers may have counted, one has to count. */
+bool stream_fold_is_plain(const struct timeline_counts *counts);
+
+/* Forgets the launches, because the next part reads its own. */
+void stream_fold_forget(struct stream_fold *fold);
+
+/* Begins anew with a cell of time, and keeps the launches, and how long earlier work runs. */
+void stream_fold_begin_cell(struct stream_fold *fold, uint64_t at_ns);
+
+/* Ends it: only the sums stay. */
+void stream_fold_end(struct stream_fold *fold);
 
 #endif

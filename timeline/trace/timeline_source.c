@@ -207,6 +207,17 @@ static int take_launches(struct timeline_source *source, const struct message_ev
 	return error;
 }
 
+static void count_other(struct timeline_source *source, const struct gpu_record *record,
+			bool has_offset, uint64_t offset_ns, uint32_t host)
+{
+	const struct timeline_request *request = source->request;
+	uint64_t start_ns = record->start_ns + offset_ns;
+	const bool is_placed = request->others_ns && has_offset && place(source, host, &start_ns);
+
+	source->counts->others +=
+		!is_placed || (start_ns >= request->others_ns && start_ns < request->to_ns);
+}
+
 static int take_work(struct timeline_source *source, const struct message_events *from,
 		     uint32_t host)
 {
@@ -233,7 +244,7 @@ static int take_work(struct timeline_source *source, const struct message_events
 		};
 
 		if (record->kind > RECORD_GPU_SYNC) {
-			source->counts->others++;
+			count_other(source, record, from->clock_valid, offset_ns, host);
 			continue;
 		}
 		if (record->name_id > source->nr_names ||
@@ -506,6 +517,16 @@ void timeline_source_destroy(struct timeline_source *source)
 const struct profile *timeline_source_profile(const struct timeline_source *source)
 {
 	return source->profile;
+}
+
+const char *timeline_source_store(const struct timeline_source *source)
+{
+	return source->store_path;
+}
+
+const struct clock_map *timeline_source_map(const struct timeline_source *source)
+{
+	return source->map;
 }
 
 bool timeline_source_wants(const struct timeline_source *source,

@@ -41,6 +41,9 @@ struct timeline_request {
 	bool marks_alone;        /* only blocks with marks are wanted */
 	/* only marks of capture windows (RECORD_MARK_WINDOW) are wanted, which no other request gets */
 	bool windows_alone;
+	/* records that are neither GPU work nor waits count if they begin in [others_ns, to_ns); 0: all do of the
+	 * blocks that are read */
+	uint64_t others_ns;
 	const uint8_t *ranks; /* nonzero: wanted; NULL: all processes */
 	uint32_t nr_ranks;
 	const uint8_t *processes; /* [id - 1], of all that the profile has: the same; NULL: all */
@@ -77,6 +80,9 @@ void timeline_source_destroy(struct timeline_source *source);
 struct timeline_source *timeline_source_again(const struct timeline_source *source);
 
 const struct profile *timeline_source_profile(const struct timeline_source *source);
+/* Borrowed as create() got them. */
+const char *timeline_source_store(const struct timeline_source *source);
+const struct clock_map *timeline_source_map(const struct timeline_source *source);
 
 /* Returns whether the profile knows the process and the request wants its events. */
 bool timeline_source_wants(const struct timeline_source *source,

@@ -269,6 +269,13 @@ same "kernels by stack: no two equal rows" "$(cut -d , -f 1,2,19- "$scratch/kern
 same "kernels by stack: all rows" "$(wc -l <"$scratch/kernels")" 10
 "$flamegrid" timeline --by-stack "$scratch/ranks" -o "$scratch/none" 2>"$scratch/err"
 same "by stack, not kernels: status" $? 2
+"$flamegrid" timeline --sums --from 1s "$scratch/ranks" >"$scratch/sums" 2>"$scratch/err"
+same "sums of a range: status" $? 2
+contains "sums of a range: why" "$scratch/err" "--sums is of the whole profile"
+"$flamegrid" timeline --sums "$scratch/ranks" >"$scratch/sums" 2>"$scratch/err"
+same "sums of few events: status" $? 0
+contains "sums of few events: none are needed" "$scratch/sums" "so few that they are read as quickly"
+same "sums of few events: no file" "$(ls "$scratch/ranks" | grep -c cells)" 0
 "$flamegrid" timeline --kernels "$scratch/ranks" -f json >"$scratch/kernels" 2>"$scratch/err"
 check "kernels: JSON as its schema says" env PATH="/usr/bin:$PATH" python3 "$(dirname "$0")/../support/valid_report.py" \
 	"$(dirname "$0")/../../../docs/report.schema.json" "$scratch/kernels"

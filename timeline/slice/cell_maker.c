@@ -1,0 +1,238 @@
+#include "cell_maker.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "cell_file.h"
+#include "cell_origin.h"
+#include "cell_part.h"
+#include "process_shares.h"
+#include "stream_fold.h"
+
+#include "aggregator/profile/collection.h"
+#include "base/output_file.h"
+#include "base/thread_crew.h"
+
+struct maker {
+	struct timeline_source *source;
+	struct process_shares shares;
+	struct cell_file_head head;
+	struct cell_file_part *parts;  /* owns */
+	struct cell_part_bytes *bytes; /* owns, with all data */
+	uint32_t nr_threads;
+	int errors[THREAD_CREW_MOST];
+};
+
+struct share { /* of one thread */
+	struct maker *maker;
+	struct cell_packer packer;
+	struct timeline_source *source; /* owns */
+	uint8_t *processes;             /* owns */
+	uint32_t number;
+};
+
+/* Each of its works has found its launch, so no other range can find another one. */
+static int keep_cell(const struct share *share, struct stream_fold *fold, uint32_t cell,
+		     uint64_t at_ns)
+{
+	struct maker *maker = share->maker;
+	const uint32_t i = cell * maker->head.nr_shares + share->number;
+	int error = cell_part_write(fold, at_ns, &maker->bytes[i]);
+
+	return error ? error : cell_packer_pack(&share->packer, &maker->bytes[i], &maker->parts[i]);
+}
+
+static bool is_odd(const struct stream_fold *fold)
+{
+	bool is = false;
+
+	for (uint32_t i = 0; i < fold->nr_processes; i++)
+		is |= fold->processes[i].launches.is_odd;
+	return is;
+}
+
+static int make_cells(const struct share *share, struct stream_fold *fold)
+{
+	const struct cell_file_head *head = &share->maker->head;
+	int error = 0;
+
+	for (uint32_t cell = 0; cell < head->nr_cells && !error; cell++) {
+		const struct timeline_request request = {
+			.from_ns = head->first_ns + cell * head->cell_ns,
+			.to_ns = head->first_ns + (cell + 1) * head->cell_ns,
+			.processes = share->processes};
+
+		stream_fold_begin_cell(fold, request.from_ns);
+		error = stream_fold_add(fold, &request, request.from_ns, request.to_ns);
+		if (is_odd(fold) || !stream_fold_is_plain(&fold->counts))
+			error = error && error != -EAGAIN ? error : -EAGAIN;
+		else if (error == -EAGAIN || (!error && !stream_fold_has_launches(fold)))
+			error = 0;
+		else if (!error)
+			error = keep_cell(share, fold, cell, request.from_ns);
+	}
+	return error;
+}
+
+static int make_with(const struct share *share, uint32_t intervals_max)
+{
+	struct stream_fold fold;
+	int error = stream_fold_init(&fold, share->source, NULL, intervals_max);
+
+	if (!error)
+		error = make_cells(share, &fold);
+	stream_fold_fini(&fold);
+	return error;
+}
+
+static void forget_parts(const struct share *share)
+{
+	struct maker *maker = share->maker;
+
+	for (uint32_t cell = 0; cell < maker->head.nr_cells; cell++) {
+		const uint32_t i = cell * maker->head.nr_shares + share->number;
+
+		free(maker->bytes[i].data);
+		maker->bytes[i] = (struct cell_part_bytes){0};
+		maker->parts[i] = (struct cell_file_part){0};
+	}
+}
+
+static int make_share(struct share *share)
+{
+	const struct process_shares *shares = &share->maker->shares;
+	const struct roster *roster = timeline_source_profile(share->source)->collection->roster;
+
+	for (uint32_t i = 0; i < roster_size(roster).processes; i++)
+		share->processes[i] = shares->of[i] == share->number;
+	int error = make_with(share, STREAM_FOLD_INTERVALS);
+	if (error == -ERANGE) {
+		forget_parts(share);
+		error = make_with(share, STREAM_TIMELINE_DEVICE_INTERVALS);
+	}
+	return error == -ERANGE || error == -E2BIG ? -EAGAIN : error;
+}
+
+static void make_shares(void *context, uint32_t thread)
+{
+	struct maker *maker = context;
+	struct share share = {.maker = maker, .number = thread};
+	const struct roster *roster = timeline_source_profile(maker->source)->collection->roster;
+	int error = cell_packer_init(&share.packer);
+
+	share.source = timeline_source_again(maker->source);
+	share.processes = calloc(roster_size(roster).processes + 1ull, 1);
+	if (!error && (!share.source || !share.processes))
+		error = -ENOMEM;
+	for (; share.number < maker->shares.nr && !error; share.number += maker->nr_threads)
+		error = make_share(&share);
+	maker->errors[thread] = error;
+	free(share.processes);
+	timeline_source_destroy(share.source);
+	cell_packer_fini(&share.packer);
+}
+
+/* Returns how many cells are worth it. */
+static int choose_cells(struct timeline_source *source, uint32_t *nr_cells)
+{
+	uint64_t nr_events;
+	const int error = timeline_source_estimate(source, &TIMELINE_REQUEST_ALL, &nr_events);
+	const uint64_t nr = nr_events / CELL_MAKER_EVENTS;
+
+	*nr_cells = (uint32_t)(nr < CELL_FORMAT_CELLS ? nr : CELL_FORMAT_CELLS);
+	return error ? error : nr < CELL_MAKER_LEAST ? -ENODATA : 0;
+}
+
+static int init(struct maker *maker, uint64_t first_ns, uint64_t last_ns, uint32_t nr_cells)
+{
+	const int error = process_shares_init(
+		&maker->shares, timeline_source_profile(maker->source)->collection->roster);
+	const uint64_t nr_parts = (uint64_t)nr_cells * maker->shares.nr;
+
+	maker->head = (struct cell_file_head){
+		.nr_shares = maker->shares.nr,
+		.nr_cells = nr_cells,
+		.first_ns = first_ns,
+		.cell_ns = (last_ns - first_ns) / nr_cells + 1, /* so that last_ns is in it */
+		.origin = cell_origin(maker->source),
+	};
+	maker->parts = calloc(nr_parts, sizeof(*maker->parts));
+	maker->bytes = calloc(nr_parts, sizeof(*maker->bytes));
+	maker->nr_threads = thread_crew_size();
+	if (maker->nr_threads > maker->shares.nr)
+		maker->nr_threads = maker->shares.nr;
+	if (error || !maker->parts || !maker->bytes)
+		return -ENOMEM;
+	return maker->head.origin ? 0 : -EBUSY;
+}
+
+static void fini(struct maker *maker)
+{
+	const uint32_t nr_parts = maker->head.nr_cells * maker->head.nr_shares;
+
+	for (uint32_t i = 0; maker->bytes && i < nr_parts; i++)
+		free(maker->bytes[i].data);
+	free(maker->bytes);
+	free(maker->parts);
+	process_shares_fini(&maker->shares);
+}
+
+static uint32_t count_empty(const struct cell_file *file)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t cell = 0; cell < file->head.nr_cells; cell++)
+		nr += !cell_file_has(file, cell);
+	return nr;
+}
+
+static int make_file(struct maker *maker, struct cell_made *made)
+{
+	struct output_file file;
+	char path[PATH_MAX];
+	int error = cell_file_create(&file, maker->source, path);
+
+	if (error)
+		return error;
+	thread_crew_run(maker->nr_threads, make_shares, maker);
+	for (uint32_t i = 0; i < maker->nr_threads && !error; i++)
+		error = maker->errors[i];
+	const struct cell_file cells = {.head = maker->head, .parts = maker->parts};
+	*made = (struct cell_made){maker->head.nr_cells, count_empty(&cells)};
+	if (!error && made->nr_empty == made->nr_cells)
+		error = -EAGAIN;
+	return cell_file_write(&file, maker->source, &maker->head, maker->parts, maker->bytes,
+			       error);
+}
+
+/* Returns whether there are sums already. */
+static int find_made(const struct timeline_source *source, struct cell_made *made, bool *is_made)
+{
+	struct cell_file file;
+	const int error = cell_file_open(&file, source);
+
+	*is_made = file.parts != NULL;
+	if (*is_made)
+		*made = (struct cell_made){file.head.nr_cells, count_empty(&file)};
+	cell_file_close(&file);
+	return error;
+}
+
+int cell_maker_make(struct timeline_source *source, uint64_t first_ns, uint64_t last_ns,
+		    uint32_t nr_cells, struct cell_made *made)
+{
+	struct maker maker = {.source = source};
+	bool is_made = false;
+	int error = nr_cells ? 0 : find_made(source, made, &is_made);
+
+	if (!error && !is_made && !nr_cells)
+		error = choose_cells(source, &nr_cells);
+	if (error || is_made)
+		return error;
+	error = init(&maker, first_ns, last_ns, nr_cells);
+	if (!error)
+		error = make_file(&maker, made);
+	fini(&maker);
+	return error;
+}
