@@ -16,6 +16,7 @@
 #define METRIC       "sm__inst_executed.sum"
 #define TURNS        1000u
 #define GRAPH_TURNS  100u
+#define OWN_MOST     4000 /* instructions of CUPTI's own kernel */
 #define MODE_RELAXED 2
 
 /* In this order. */
@@ -134,9 +135,13 @@ static void run_ranges(struct state *state)
 	run_on_thread(pop_here, state);
 }
 
+/* CUPTI's own kernel of a range may count in it: that was so on an H200 where the host waited, or copied. */
 static void check_sum(const double values[RANGES], enum range range, double sum, const char *what)
 {
-	check(values[range] == sum, "%s: %.0f instructions, of %.0f", what, values[range], sum);
+	const double own = values[RANGE_EMPTY];
+
+	check(values[range] == sum || values[range] == sum + own, "%s: %.0f instructions, of %.0f",
+	      what, values[range], sum);
 }
 
 static void check_values(struct state *state)
@@ -160,7 +165,9 @@ static void check_values(struct state *state)
 		  "a range of three kernels, with a wait, is their sum");
 	check_sum(values, RANGE_WITH_IT, first + values[RANGE_GRAPH],
 		  "a range of a kernel and a graph is their sum");
-	check_sum(values, RANGE_EMPTY, 0, "a range of a copy has no kernel's");
+	check(values[RANGE_EMPTY] <= OWN_MOST,
+	      "a range of a copy has no kernel's but CUPTI's: %.0f instructions",
+	      values[RANGE_EMPTY]);
 	check_sum(values, RANGE_THREADS, first + second,
 		  "a range has what another thread launches");
 	check_sum(values, RANGE_ELSEWHERE, first, "another thread may close a range");
