@@ -71,9 +71,11 @@ const struct merge_table merge_tables[] = {
 	{"counter_states",
 	 NULL,
 	 "DO UPDATE SET " NEWER("refusal") "," NEWER("last_ns") "," NEWER("samples") ","
-	 NEWER("kept") "," NEWER("unsent") "," NEWER("dropped") "," NEWER("overflows")
-	 " WHERE (excluded.last_ns, excluded.samples) > (last_ns, samples)",
-	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N}},
+	 NEWER("kept") "," NEWER("unsent") "," NEWER("dropped") "," NEWER("overflows") ","
+	 NEWER("asked_ns") "," NEWER("covered_ns") "," NEWER("invalid")
+	 " WHERE (excluded.asked_ns, excluded.last_ns, excluded.samples, excluded.dropped)"
+	 " > (asked_ns, last_ns, samples, dropped)",
+	 {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N, N, N}},
 	{"counter_samples", NULL, "DO NOTHING", {MERGE_DEVICE, N, N, N, N, N, N, N, N, N, N}},
 	{"host_clocks",
 	 NULL,

@@ -5,6 +5,12 @@
 
 #include "base/array.h"
 
+/* Samples of a device that were dropped. */
+struct dropped {
+	uint32_t device;
+	uint64_t samples;
+};
+
 struct placement_log {
 	struct placement_device *devices;   /* owns */
 	struct placement_thread *threads;   /* owns */
@@ -12,8 +18,9 @@ struct placement_log {
 	struct device_telemetry *telemetry; /* owns */
 	struct counter_state *states;       /* owns */
 	struct counter_sample *counters;    /* owns */
+	struct dropped *dropped;            /* owns; of few devices */
 	uint32_t nr_devices, nr_threads, nr_links, nr_telemetry, nr_states;
-	uint32_t nr_counters, room_counters;
+	uint32_t nr_counters, room_counters, nr_dropped;
 };
 
 struct placement_log *placement_log_create(void)
@@ -31,6 +38,7 @@ void placement_log_destroy(struct placement_log *log)
 	free(log->telemetry);
 	free(log->states);
 	free(log->counters);
+	free(log->dropped);
 	free(log);
 }
 
@@ -54,9 +62,43 @@ int placement_log_add_telemetry(struct placement_log *log, const struct device_t
 	return array_append(&log->telemetry, &log->nr_telemetry, telemetry, sizeof(*telemetry));
 }
 
+static struct dropped *find_dropped(struct placement_log *log, uint32_t device)
+{
+	for (uint32_t i = 0; i < log->nr_dropped; i++)
+		if (log->dropped[i].device == device)
+			return &log->dropped[i];
+	return NULL;
+}
+
+int placement_log_drop_counters(struct placement_log *log, uint32_t device)
+{
+	const struct dropped first = {device, 1};
+	struct dropped *dropped = find_dropped(log, device);
+
+	if (!dropped)
+		return array_append(&log->dropped, &log->nr_dropped, &first, sizeof(first));
+	dropped->samples++;
+	return 0;
+}
+
+static uint64_t without(uint64_t number, uint64_t less)
+{
+	return number > less ? number - less : 0;
+}
+
 int placement_log_add_counter_state(struct placement_log *log, const struct counter_state *state)
 {
-	return array_append(&log->states, &log->nr_states, state, sizeof(*state));
+	const struct dropped *dropped = find_dropped(log, state->device_id);
+	struct counter_state of = *state;
+
+	if (dropped) {
+		of.samples = without(of.samples, dropped->samples);
+		of.kept = without(of.kept, dropped->samples);
+		of.dropped = of.dropped > INT64_MAX - dropped->samples
+				     ? INT64_MAX
+				     : of.dropped + dropped->samples;
+	}
+	return array_append(&log->states, &log->nr_states, &of, sizeof(of));
 }
 
 int placement_log_add_counters(struct placement_log *log, const struct counter_sample *sample)

@@ -41,6 +41,10 @@ int placement_log_add_telemetry(struct placement_log *log,
 int placement_log_add_counter_state(struct placement_log *log, const struct counter_state *state);
 int placement_log_add_counters(struct placement_log *log, const struct counter_sample *sample);
 
+/* Counts a sample of the device that cannot be, and is not added. States of it that are added later have it in dropped,
+ * and neither in samples nor in kept. 0 or -ENOMEM: unchanged. */
+int placement_log_drop_counters(struct placement_log *log, uint32_t device);
+
 /* In the order in which they came. Borrowed until the next change. */
 const struct placement_device *placement_log_devices(const struct placement_log *log,
 						     uint32_t *count);
@@ -53,6 +57,7 @@ const struct counter_state *placement_log_counter_states(const struct placement_
 							 uint32_t *count);
 const struct counter_sample *placement_log_counters(const struct placement_log *log,
 						    uint32_t *count);
-void placement_log_saved(struct placement_log *log); /* empties it */
+void placement_log_saved(
+	struct placement_log *log); /* empties it, but keeps counts of dropped samples */
 
 #endif

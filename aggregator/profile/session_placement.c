@@ -48,22 +48,25 @@ static int take_telemetry(const struct roster_process *process, struct placement
 	return error;
 }
 
+/* Samples come first, because states count those that are dropped. */
 static int take_counters(const struct roster_process *process, struct placement_log *log,
 			 const struct message_placement *message)
 {
 	int error = 0;
 
+	for (uint32_t i = 0; i < message->nr_counters && !error; i++) {
+		struct counter_sample sample = message->counters[i];
+
+		sample.device_id = roster_process_device(process, sample.device_id);
+		error = sample.end_ns > sample.begin_ns
+				? placement_log_add_counters(log, &sample)
+				: placement_log_drop_counters(log, sample.device_id);
+	}
 	for (uint32_t i = 0; i < message->nr_counter_states && !error; i++) {
 		struct counter_state state = message->counter_states[i];
 
 		state.device_id = roster_process_device(process, state.device_id);
 		error = placement_log_add_counter_state(log, &state);
-	}
-	for (uint32_t i = 0; i < message->nr_counters && !error; i++) {
-		struct counter_sample sample = message->counters[i];
-
-		sample.device_id = roster_process_device(process, sample.device_id);
-		error = placement_log_add_counters(log, &sample);
 	}
 	return error;
 }

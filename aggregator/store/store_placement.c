@@ -29,7 +29,7 @@ const char *const store_placement_commands[] = {
 	[PUT_TELEMETRY] = "REPLACE INTO device_telemetry VALUES"
 			  " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,"
 			  "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-	[PUT_STATE] = "REPLACE INTO counter_states VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[PUT_STATE] = "REPLACE INTO counter_states VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_COUNTERS] = "REPLACE INTO counter_samples VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 	[COMMANDS] = NULL,
 };
@@ -198,9 +198,8 @@ int store_placement_counters(struct database *database, uint32_t device, store_p
 
 		error = read_fields(statement, counter_fields_sample, COUNTER_FIELDS_SAMPLE,
 				    &sample);
-		if (!error && sample.end_ns <= sample.begin_ns)
-			error = -EPROTO;
-		if (!error)
+		/* An older aggregator stored samples whose time cannot be. */
+		if (!error && sample.end_ns > sample.begin_ns)
 			error = take(context, &sample);
 		if (!error)
 			step = statement_step(statement);

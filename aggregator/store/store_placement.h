@@ -21,7 +21,7 @@ int store_placement_write(struct statement_set *set, const struct placement_log 
 int store_placement_read(struct database *database, struct collection *collection);
 
 /* For reports: gives the samples of a device to take(), by their begin, as long as that returns 0. Returns 0, the error
- * of take(); -EPROTO: impossible values; or an error of database.h. */
+ * of take(); -EPROTO: impossible values; or an error of database.h. Samples without time are left out. */
 typedef int store_placement_take(void *context, const struct counter_sample *sample);
 int store_placement_counters(struct database *database, uint32_t device, store_placement_take *take,
 			     void *context);

@@ -249,7 +249,8 @@ static const char schema[] =
 	"CREATE TABLE counter_states (device INTEGER NOT NULL, begin_ns INTEGER NOT NULL,"
 	" refusal INTEGER NOT NULL, last_ns INTEGER NOT NULL, interval_ns INTEGER NOT NULL,"
 	" samples INTEGER NOT NULL, kept INTEGER NOT NULL, unsent INTEGER NOT NULL,"
-	" dropped INTEGER NOT NULL, overflows INTEGER NOT NULL,"
+	" dropped INTEGER NOT NULL, overflows INTEGER NOT NULL, asked_ns INTEGER NOT NULL,"
+	" covered_ns INTEGER NOT NULL, invalid INTEGER NOT NULL,"
 	" PRIMARY KEY (device, begin_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE counter_samples (device INTEGER NOT NULL, begin_ns INTEGER NOT NULL,"
 	" end_ns INTEGER NOT NULL, known INTEGER NOT NULL, sm INTEGER NOT NULL,"
@@ -329,12 +330,16 @@ static const char *const views[] = {
 	/* 15: no counters were sampled */
 	"CREATE TEMP VIEW counter_states AS SELECT NULL AS device, NULL AS begin_ns,"
 	" NULL AS refusal, NULL AS last_ns, NULL AS interval_ns, NULL AS samples, NULL AS kept,"
-	" NULL AS unsent, NULL AS dropped, NULL AS overflows WHERE false;"
+	" NULL AS unsent, NULL AS dropped, NULL AS overflows, NULL AS asked_ns,"
+	" NULL AS covered_ns, NULL AS invalid WHERE false;"
 	"CREATE TEMP VIEW counter_samples AS SELECT NULL AS device, NULL AS begin_ns,"
 	" NULL AS end_ns, NULL AS known, NULL AS sm, NULL AS occupancy, NULL AS tensor,"
 	" NULL AS dram, NULL AS dram_bytes, NULL AS nvlink_bytes, NULL AS pcie_bytes WHERE false;",
 	/* 16: idle time of parts had that between capture windows */
 	"CREATE TEMP VIEW timelines AS SELECT *, 0 AS uncaptured_ns FROM main.timelines;",
+	/* 17: it was not told how long counters were sampled. The view of 15 may be here already. */
+	"CREATE TEMP VIEW IF NOT EXISTS counter_states AS SELECT *, 0 AS asked_ns,"
+	" 0 AS covered_ns, 0 AS invalid FROM main.counter_states;",
 };
 
 static_assert(sizeof(views) / sizeof(*views) == STORE_SCHEMA_VERSION - STORE_SCHEMA_OLDEST,

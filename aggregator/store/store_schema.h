@@ -7,7 +7,7 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 17
+#define STORE_SCHEMA_VERSION 18
 #define STORE_SCHEMA_OLDEST  8 /* that can be read */
 
 #define STORE_WRITER_SIZE    16u /* random bytes that identify a writer */

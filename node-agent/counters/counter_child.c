@@ -1,6 +1,7 @@
 #include "counter_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -59,7 +60,7 @@ static void flush(struct child *child)
 
 	child->nr_words = 0;
 	while (left && !child->is_over) {
-		const ssize_t size = write(STDOUT_FILENO, at, left);
+		const ssize_t size = write(COUNTER_WORD_FD, at, left);
 
 		if (size < 0 && errno == EINTR)
 			continue;
@@ -75,7 +76,7 @@ static struct counter_word *add_word(struct child *child, enum counter_word_kind
 	if (child->nr_words == WORDS)
 		flush(child);
 	struct counter_word *word = &child->words[child->nr_words++];
-	*word = (struct counter_word){.kind = kind, .device = device};
+	*word = (struct counter_word){.magic = COUNTER_WORD_MAGIC, .kind = kind, .device = device};
 	return word;
 }
 
@@ -93,11 +94,13 @@ static void tell(struct child *child, enum counter_word_kind kind, uint32_t devi
 	add_word(child, kind, device)->number = number;
 }
 
-static void take_sample(void *context, const struct counter_sample *sample)
+static void take_sample(void *context, const struct counter_sample *sample, uint32_t invalid)
 {
 	struct child *child = context;
+	struct counter_word *word = add_word(child, COUNTER_WORD_SAMPLE, child->device);
 
-	add_word(child, COUNTER_WORD_SAMPLE, child->device)->sample = *sample;
+	word->sample = *sample;
+	word->invalid = invalid;
 	child->devices[child->device].nr_empty = 0;
 }
 
@@ -240,6 +243,7 @@ int counter_child_run(char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "counters");
 	signal(SIGPIPE, SIG_IGN);
+	fcntl(COUNTER_WORD_FD, F_SETFD, FD_CLOEXEC);
 	clear_environment();
 	child->interval_ns = strtoull(argv[INTERVAL_AT], NULL, 10);
 	for (bool goes_on = child->interval_ns > 0; goes_on && !child->is_over;) {

@@ -1,5 +1,5 @@
 /* The process that samples counters of GPUs for an agent: a program of the agent's, started once more. CUDA and CUPTI
- * are loaded here alone. It takes orders (counter_word.h) from standard input, and writes words to standard output. It
+ * are loaded here alone. It takes orders (counter_word.h) from standard input, and writes words to COUNTER_WORD_FD. It
  * ends when standard input does, or with the agent. Single-threaded, but for what CUPTI starts. */
 #ifndef COUNTER_CHILD_H
 #define COUNTER_CHILD_H

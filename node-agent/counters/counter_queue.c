@@ -3,8 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "counter_word.h"
+
 #include "aggregator/core/kept_window.h"
 #include "proto/record.h"
+
+#define AHEAD_NS 1000000000u /* the two clocks are less apart */
 
 int counter_queue_init(struct counter_queue *queue, uint64_t begin_ns, uint64_t interval_ns)
 {
@@ -34,11 +38,54 @@ static void add_up(struct counter_sums *all, const struct counter_sample *sample
 	}
 }
 
-void counter_queue_add(struct counter_queue *queue, const struct counter_sample *sample)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The process's numbers go on the wire and into the store as 63 bits. */
+static void count(uint64_t *sum, uint64_t number)
+{
+	*sum = number > INT64_MAX - *sum ? INT64_MAX : *sum + number;
+}
+
+void counter_queue_drop(struct counter_queue *queue, uint64_t number)
+{
+	count(&queue->sums.dropped, number);
+}
+
+void counter_queue_overflow(struct counter_queue *queue)
+{
+	count(&queue->sums.overflows, 1);
+}
+
+static bool can_be(const struct counter_queue *queue, const struct counter_sample *sample,
+		   uint64_t now_ns)
+{
+	const uint64_t begin_ns = sample->begin_ns, end_ns = sample->end_ns;
+	const uint64_t interval_ns = queue->sums.interval_ns;
+
+	return end_ns > begin_ns && end_ns - begin_ns <= COUNTER_LENGTH_MOST * interval_ns &&
+	       end_ns <= now_ns + AHEAD_NS && end_ns <= INT64_MAX &&
+	       begin_ns + AHEAD_NS >= queue->sums.begin_ns && begin_ns > queue->newest_begin_ns &&
+	       begin_ns + interval_ns / 2 >= queue->newest_end_ns;
+}
+
+void counter_queue_add(struct counter_queue *queue, const struct counter_sample *sample,
+		       uint32_t invalid, uint64_t now_ns)
 {
 	struct counter_state *sums = &queue->sums;
 
+	if (!can_be(queue, sample, now_ns)) {
+		counter_queue_drop(queue, 1);
+		return;
+	}
+	const uint64_t new_ns = larger(sample->begin_ns, queue->newest_end_ns);
+	count(&sums->covered_ns, sample->end_ns > new_ns ? sample->end_ns - new_ns : 0);
+	queue->newest_begin_ns = sample->begin_ns;
+	queue->newest_end_ns = larger(queue->newest_end_ns, sample->end_ns);
 	sums->samples++;
+	sums->invalid += invalid != 0;
 	add_up(&queue->all, sample);
 	if (sample->end_ns > sums->last_ns)
 		sums->last_ns = sample->end_ns;

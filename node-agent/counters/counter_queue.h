@@ -26,14 +26,22 @@ struct counter_queue {
 	uint32_t nr_at_level;      /* samples that were kept at it */
 	struct counter_state sums; /* device_id is the caller's */
 	struct counter_sums all;
+	uint64_t newest_begin_ns, newest_end_ns; /* of samples; 0: none has come */
 };
 
 /* Begins. begin_ns: CLOCK_REALTIME. 0 or -ENOMEM. Call fini() in either case. */
 int counter_queue_init(struct counter_queue *queue, uint64_t begin_ns, uint64_t interval_ns);
 void counter_queue_fini(struct counter_queue *queue);
 
-/* Takes a sample. */
-void counter_queue_add(struct counter_queue *queue, const struct counter_sample *sample);
+/* Takes a sample; invalid: its values that cannot be. Its length is above 0 and at most COUNTER_LENGTH_MOST intervals.
+ * It lies after the begin and before now (CLOCK_REALTIME), of which it may be a second off. It begins later than the
+ * sample before, and not in time that this one covers, but for half of an interval. All others are dropped. */
+void counter_queue_add(struct counter_queue *queue, const struct counter_sample *sample,
+		       uint32_t invalid, uint64_t now_ns);
+
+/* Counts samples that were dropped, and an overflow. No number is ever above INT64_MAX. */
+void counter_queue_drop(struct counter_queue *queue, uint64_t number);
+void counter_queue_overflow(struct counter_queue *queue);
 
 /* Says whether the GPU is sampled (enum counter_refusal), and since when. */
 void counter_queue_refuse(struct counter_queue *queue, uint32_t refusal, uint64_t now_ns);

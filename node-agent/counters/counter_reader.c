@@ -18,6 +18,7 @@
 #include "counter_word.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "node-agent/base/reader_life.h"
 
 #define NS_PER_S 1000000000u
@@ -29,6 +30,7 @@ extern char **environ;
 struct device {
 	uint32_t pci_domain, pci_bus, pci_device;
 	uint32_t nr_users;
+	uint64_t since_ns; /* CLOCK_MONOTONIC: it has users */
 	struct counter_queue queue;
 	struct counter_sums told; /* what counter_reader_fill() has told, of so many samples */
 	uint64_t told_samples;
@@ -70,6 +72,7 @@ static void refuse_all(struct counter_reader *reader, uint32_t refusal)
 					     clock_realtime_ns());
 }
 
+/* The word is valid. */
 static void take_word(struct counter_reader *reader, const struct counter_word *word)
 {
 	struct device *device =
@@ -82,23 +85,32 @@ static void take_word(struct counter_reader *reader, const struct counter_word *
 		return;
 	switch (word->kind) {
 	case COUNTER_WORD_SAMPLE:
-		counter_queue_add(&device->queue, &word->sample);
+		counter_queue_add(&device->queue, &word->sample, word->invalid,
+				  clock_realtime_ns());
 		break;
 	case COUNTER_WORD_REFUSAL:
-		counter_queue_refuse(&device->queue,
-				     word->number < COUNTER_REFUSALS ? (uint32_t)word->number
-								     : COUNTER_FAILED,
-				     clock_realtime_ns());
+		counter_queue_refuse(&device->queue, (uint32_t)word->number, clock_realtime_ns());
 		break;
 	case COUNTER_WORD_DROPPED:
-		device->queue.sums.dropped += word->number;
+		counter_queue_drop(&device->queue, word->number);
 		break;
 	case COUNTER_WORD_OVERFLOW:
-		device->queue.sums.overflows++;
+		counter_queue_overflow(&device->queue);
 		break;
 	default:
 		break;
 	}
+}
+
+/* Takes words until one cannot be: nothing that follows it is trusted. Returns their number. */
+static size_t take_words(struct counter_reader *reader, const struct counter_word *words,
+			 size_t count)
+{
+	size_t i = 0;
+
+	for (; i < count && counter_word_is_valid(&words[i]); i++)
+		take_word(reader, &words[i]);
+	return i;
 }
 
 /* Without the lock, because a process that the driver holds may not end. */
@@ -130,16 +142,20 @@ static bool listen_once(struct counter_reader *reader, int fd, struct counter_wo
 	const size_t whole = *size / sizeof(*words);
 
 	pthread_mutex_lock(&reader->life.lock);
-	for (size_t i = 0; i < whole; i++)
-		take_word(reader, &words[i]);
+	const bool is_sane = take_words(reader, words, whole) == whole;
 	*size -= whole * sizeof(*words);
 	memmove(words, &words[whole], *size);
 	const bool hangs =
 		reader->nr_used > 0 && clock_now_ns() - reader->heard_ns > reader->hang_ns;
-	if ((!goes_on || hangs) && !reader->life.is_stopped)
+	if (!is_sane)
+		log_warning("the process that samples counters of GPUs says what cannot be: it is "
+			    "ended");
+	if (!is_sane)
+		refuse_all(reader, COUNTER_FAILED);
+	else if ((!goes_on || hangs) && !reader->life.is_stopped)
 		refuse_all(reader, goes_on ? COUNTER_HANGS : COUNTER_DIED);
 	pthread_mutex_unlock(&reader->life.lock);
-	return goes_on && !hangs;
+	return is_sane && goes_on && !hangs;
 }
 
 static void *run(void *argument)
@@ -194,7 +210,10 @@ static int start_program(const struct counter_reader *reader, int input, int out
 	posix_spawnattr_setsigdefault(&attributes, &all);
 	int r = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
 	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+		r = posix_spawn_file_actions_adddup2(&actions, output, COUNTER_WORD_FD);
+	/* Libraries print where they like. */
+	if (!r && fcntl(STDERR_FILENO, F_GETFD) >= 0)
+		r = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	if (!r)
 		r = posix_spawn(pid, reader->program, &actions, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);
@@ -345,6 +364,7 @@ int counter_reader_use(struct counter_reader *reader, uint32_t pci_domain, uint3
 	pthread_mutex_lock(&reader->life.lock);
 	const int i = find_device(reader, pci_domain, pci_bus, pci_device);
 	if (i >= 0 && reader->devices[i].nr_users++ == 0) {
+		reader->devices[i].since_ns = clock_now_ns();
 		if (reader->nr_used++ == 0)
 			reader->heard_ns = clock_now_ns();
 		listen_to_it(reader);
@@ -357,7 +377,10 @@ int counter_reader_use(struct counter_reader *reader, uint32_t pci_domain, uint3
 void counter_reader_leave(struct counter_reader *reader, int device)
 {
 	pthread_mutex_lock(&reader->life.lock);
-	if (--reader->devices[device].nr_users == 0) {
+	struct device *of = &reader->devices[device];
+
+	if (--of->nr_users == 0) {
+		of->queue.sums.asked_ns += clock_now_ns() - of->since_ns;
 		reader->nr_used--;
 		order(reader, device, false);
 	}
@@ -376,7 +399,11 @@ uint32_t counter_reader_take(struct counter_reader *reader, int device,
 void counter_reader_find(struct counter_reader *reader, int device, struct counter_state *state)
 {
 	pthread_mutex_lock(&reader->life.lock);
-	*state = reader->devices[device].queue.sums;
+	const struct device *of = &reader->devices[device];
+
+	*state = of->queue.sums;
+	if (of->nr_users)
+		state->asked_ns += clock_now_ns() - of->since_ns;
 	pthread_mutex_unlock(&reader->life.lock);
 }
 

@@ -1,7 +1,7 @@
 /* Has the counters of GPUs sampled by a process of its own (counter_child.h), and keeps what it says until it is asked
  * for. The process begins and ends with the reader, and has the rights of who creates that. If it ends or hangs before,
- * nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what the process says. It
- * begins with the first GPU that is used. */
+ * or says what cannot be, nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what
+ * the process says. It begins with the first GPU that is used. */
 #ifndef COUNTER_READER_H
 #define COUNTER_READER_H
 
@@ -38,7 +38,7 @@ void counter_reader_leave(struct counter_reader *reader, int device);
 uint32_t counter_reader_take(struct counter_reader *reader, int device,
 			     struct counter_sample *samples, uint32_t most);
 
-/* Tells what became of the sampling so far; device_id is 0. Never waits. */
+/* Tells what became of the sampling until now; device_id is 0. asked_ns goes on while the GPU is used. Never waits. */
 void counter_reader_find(struct counter_reader *reader, int device, struct counter_state *state);
 
 /* Tells the use of the GPU at this PCI address by all samples since the last call, kept or not, as GPM would tell it.

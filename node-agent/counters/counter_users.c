@@ -5,9 +5,8 @@
 #include "proto/record.h"
 
 struct counter_users {
-	struct counter_reader *reader;        /* borrowed */
-	int numbers[RECORD_DEVICES_MAX];      /* the reader's; -1: not used */
-	uint64_t told_ns[RECORD_DEVICES_MAX]; /* last_ns of the state that was sent */
+	struct counter_reader *reader;   /* borrowed */
+	int numbers[RECORD_DEVICES_MAX]; /* the reader's; -1: not used */
 	struct counter_state states[RECORD_DEVICES_MAX];
 	struct counter_sample samples[COUNTER_USERS_SAMPLES];
 };
@@ -47,18 +46,6 @@ void counter_users_use(struct counter_users *users, uint32_t device_id, uint32_t
 	counter_users_leave(users, device_id);
 	users->numbers[device_id] =
 		counter_reader_use(users->reader, pci_domain, pci_bus, pci_device);
-	users->told_ns[device_id] = 0;
-}
-
-/* Returns whether the state has changed since it was told. */
-static bool take_state(struct counter_users *users, uint32_t device_id, struct counter_state *state)
-{
-	counter_reader_find(users->reader, users->numbers[device_id], state);
-	if (state->last_ns == users->told_ns[device_id] || state->last_ns == state->begin_ns)
-		return false;
-	users->told_ns[device_id] = state->last_ns;
-	state->device_id = device_id;
-	return true;
 }
 
 bool counter_users_list(struct counter_users *users, struct message_placement *message)
@@ -73,7 +60,9 @@ bool counter_users_list(struct counter_users *users, struct message_placement *m
 					     &users->samples[count], COUNTER_USERS_SAMPLES - count);
 		for (uint32_t at = before; at < count; at++)
 			users->samples[at].device_id = i;
-		nr_states += take_state(users, i, &users->states[nr_states]);
+		/* Time goes on, so a state is always news. */
+		counter_reader_find(users->reader, users->numbers[i], &users->states[nr_states]);
+		users->states[nr_states++].device_id = i;
 	}
 	if (nr_states + count == 0)
 		return false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter_word.h"
 #include "pm_abi.h"
 
 #define SLOW_NS 500000u /* from this interval on the small sizes do */
@@ -13,8 +14,6 @@
 #define BUFFER_LARGE (64u << 20)
 #define IMAGE_SMALL  512u /* samples */
 #define IMAGE_LARGE  2048u
-
-#define LENGTH_MOST 4u /* intervals: a longer sample spans a gap */
 
 #define PART ".avg.pct_of_peak_sustained_elapsed"
 #define SUM  ".sum"
@@ -36,10 +35,9 @@ static const struct {
 	{"pcie__write_bytes" SUM, COUNTER_USES + COUNTER_PCIE_BYTES},
 };
 
-#define COUNTERS     (sizeof(counters) / sizeof(*counters))
-#define VALUES       (COUNTER_USES + COUNTER_TRAFFICS)
-#define PART_MAX     1000.0 /* a little above 100 is rounding; far above it is nonsense */
-#define BYTES_NS_MAX 100000.0
+#define COUNTERS (sizeof(counters) / sizeof(*counters))
+#define VALUES   (COUNTER_USES + COUNTER_TRAFFICS)
+#define PART_MAX 1000.0 /* a little above 100 is rounding; far above it is nonsense */
 
 #define SIZE METRICS_ABI_SIZE
 
@@ -191,14 +189,18 @@ static int clear_images(struct pm_session *session)
 	return call(session, PM_COUNTERS, &params);
 }
 
+static uint32_t image_samples(const struct pm_session *session)
+{
+	return session->interval_ns < SLOW_NS ? IMAGE_LARGE : IMAGE_SMALL;
+}
+
 static int make_images(struct pm_session *session)
 {
 	struct pm_counters_size params = {.size = SIZE(struct pm_counters_size, counters_size),
 					  .object = session->object,
 					  .names = session->names,
 					  .count = session->nr_names,
-					  .samples = session->interval_ns < SLOW_NS ? IMAGE_LARGE
-										    : IMAGE_SMALL};
+					  .samples = image_samples(session)};
 	const int result = call(session, PM_COUNTERS_SIZE, &params);
 
 	if (result)
@@ -313,11 +315,12 @@ static uint64_t whole(double number)
 	return (uint64_t)(number + 0.5);
 }
 
-/* A value that cannot be makes what it is a part of unknown. A comparison with no number is false. */
-static void take_values(const struct pm_session *session, const double *values,
-			struct counter_sample *sample)
+/* A value that cannot be makes what it is a part of unknown, and its bit is returned. A comparison with no number is
+ * false. */
+static uint32_t take_values(const struct pm_session *session, const double *values,
+			    struct counter_sample *sample)
 {
-	const double bytes_max = (double)(sample->end_ns - sample->begin_ns) * BYTES_NS_MAX;
+	const double bytes_max = (double)(sample->end_ns - sample->begin_ns) * COUNTER_BYTES_NS_MAX;
 	double sums[VALUES] = {0};
 	uint32_t wrong = 0;
 
@@ -326,7 +329,7 @@ static void take_values(const struct pm_session *session, const double *values,
 		const double most = value < COUNTER_USES ? PART_MAX : bytes_max;
 
 		sums[value] += values[i];
-		if (!(values[i] >= 0 && values[i] <= most))
+		if (!(values[i] >= 0 && sums[value] <= most))
 			wrong |= 1u << value;
 	}
 	sample->known = session->known & ~wrong;
@@ -340,11 +343,12 @@ static void take_values(const struct pm_session *session, const double *values,
 						 ? (uint32_t)whole(sums[i] / 100 * COUNTER_WHOLE)
 						 : COUNTER_WHOLE;
 	}
+	return session->known & wrong;
 }
 
-/* Returns whether the sample can be. */
+/* Returns whether the sample can be. *invalid: its values that cannot. */
 static bool read_sample(const struct pm_session *session, size_t number,
-			struct counter_sample *sample)
+			struct counter_sample *sample, uint32_t *invalid)
 {
 	double values[COUNTERS] = {0};
 	struct pm_sample times = {.size = SIZE(struct pm_sample, end_ns),
@@ -364,13 +368,13 @@ static bool read_sample(const struct pm_session *session, size_t number,
 	*sample = (struct counter_sample){0};
 	if (call(session, PM_SAMPLE, &times) || times.end_ns <= times.begin_ns ||
 	    times.end_ns > INT64_MAX ||
-	    times.end_ns - times.begin_ns > LENGTH_MOST * session->interval_ns)
+	    times.end_ns - times.begin_ns > COUNTER_LENGTH_MOST * session->interval_ns)
 		return false;
 	sample->begin_ns = times.begin_ns;
 	sample->end_ns = times.end_ns;
 	if (call(session, PM_HOST_EVALUATE, &evaluate))
 		return false;
-	take_values(session, values, sample);
+	*invalid = take_values(session, values, sample);
 	return true;
 }
 
@@ -389,13 +393,16 @@ enum pm_round pm_session_decode(struct pm_session *session, pm_session_take *tak
 
 	if (call(session, PM_COUNTED, &counted))
 		return result || decode.overflow ? PM_ROUND_FULL : PM_ROUND_ERROR;
+	if (counted.completed > image_samples(session))
+		return PM_ROUND_ERROR;
 	for (size_t i = 0; i < counted.completed; i++) {
 		struct counter_sample sample;
+		uint32_t invalid = 0;
 
-		if (session->is_first || !read_sample(session, i, &sample))
+		if (session->is_first || !read_sample(session, i, &sample, &invalid))
 			++*dropped;
 		else
-			take(context, &sample);
+			take(context, &sample, invalid);
 		session->is_first = false;
 	}
 	if (result || decode.overflow)

@@ -18,8 +18,9 @@ enum pm_round {
 	PM_ROUND_ERROR, /* it is of no more use */
 };
 
-/* device_id is not set. Borrowed for the call. */
-typedef void pm_session_take(void *context, const struct counter_sample *sample);
+/* device_id is not set. Borrowed for the call. invalid: the bits of known that would be set if their values could be.
+ * */
+typedef void pm_session_take(void *context, const struct counter_sample *sample, uint32_t invalid);
 
 /* Starts to sample a device (CUDA's number). The counters are those that its chip can sample together in one pass.
  * The caller owns *session. Returns enum counter_refusal; then *session is NULL. */

@@ -38,6 +38,7 @@ const struct event_field counter_fields_sample[COUNTER_FIELDS_SAMPLE] = {
 };
 
 const struct event_field counter_fields_state[COUNTER_FIELDS_STATE] = {
-	NARROW(device_id), WIDE(begin_ns), NARROW(refusal), WIDE(last_ns), WIDE(interval_ns),
-	WIDE(samples),     WIDE(kept),     WIDE(unsent),    WIDE(dropped), WIDE(overflows),
+	NARROW(device_id), WIDE(begin_ns),   NARROW(refusal), WIDE(last_ns), WIDE(interval_ns),
+	WIDE(samples),     WIDE(kept),       WIDE(unsent),    WIDE(dropped), WIDE(overflows),
+	WIDE(asked_ns),    WIDE(covered_ns), WIDE(invalid),
 };

@@ -6,7 +6,8 @@
 #include "event_fields.h"
 
 #define COUNTER_FIELDS_SAMPLE 11u
-#define COUNTER_FIELDS_STATE  10u
+#define COUNTER_FIELDS_STATE  13u
+#define COUNTER_FIELDS_OLD    10u /* of a state of an older agent */
 
 extern const struct event_field counter_fields_sample[COUNTER_FIELDS_SAMPLE];
 extern const struct event_field counter_fields_state[COUNTER_FIELDS_STATE];

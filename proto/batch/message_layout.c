@@ -194,7 +194,7 @@ static const struct message_list placement_lists[] = {
 	 .nr_older_fields = {TELEMETRY_FIELDS_OLDER, TELEMETRY_FIELDS_OLD},
 	 .empty_is_left_out = true},
 	{LIST(placement, nr_counter_states, counter_states, counter_fields_state, WIRE_ITEMS_MAX),
-	 .empty_is_left_out = true},
+	 .nr_older_fields = {COUNTER_FIELDS_OLD}, .empty_is_left_out = true},
 	{LIST(placement, nr_counters, counters, counter_fields_sample, WIRE_ITEMS_MAX),
 	 .never_zero = &counter_fields_sample[2], .empty_is_left_out = true},
 };

@@ -1,5 +1,7 @@
 #include "meter_confidence.h"
 
+#define NS_PER_S 1e9
+
 /* Errors as shares of a rate, or of an amount. */
 #define HIGH_ERROR   0.05
 #define MEDIUM_ERROR 0.2
@@ -41,6 +43,19 @@ static enum meter_confidence of_fit(const struct metered_device *device, enum me
 		     meter_confidence_idle(device, meter));
 }
 
+/* Returns what nothing explains, as a share of the amount. */
+static double rest_of(const struct metered_device *device, enum meter meter)
+{
+	const struct metered_meter *of = &device->meters[meter];
+	const double s = (double)of->ns / NS_PER_S, amount = (double)of->amount;
+	const double little = (double)meter_little(meter) * s;
+	double rest = amount - (double)of->fit.idle_rate * s;
+
+	for (uint32_t i = 0; i < METER_CLASSES; i++)
+		rest -= (double)of->fit.class_rate[i] * (double)device->work_ns[i] / NS_PER_S;
+	return rest <= 0 ? 0 : rest / (amount > little ? amount : little);
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -63,13 +78,13 @@ enum meter_confidence meter_confidence_work(const struct metered_device *device,
 	const enum meter_confidence of_number =
 		fit->nr_intervals >= fit->nr_classes + HIGH_INTERVALS ? METER_HIGH : METER_MEDIUM;
 
-	return lower(lower(of_fit(device, meter), lower(of_apart, of_number)),
+	return lower(lower(meter_confidence_rest(device, meter), lower(of_apart, of_number)),
 		     of_error((double)fit->error_rate[class] / (double)rate));
 }
 
 enum meter_confidence meter_confidence_rest(const struct metered_device *device, enum meter meter)
 {
-	return of_fit(device, meter);
+	return lower(of_fit(device, meter), of_error(rest_of(device, meter)));
 }
 
 const char *meter_confidence_word(enum meter_confidence confidence)

@@ -16,14 +16,15 @@ enum meter_confidence {
  * than there are classes have work. The standard error of the class's rate is at most a twentieth, and the fit
  * misses a twentieth at most. A quarter of the class's time lies apart. Medium: the idle rate is known, both
  * errors are at most a fifth, and a twentieth lies apart. The error is compared with the rate of the class, or of
- * all work, or with meter_little(), whichever is the largest. */
+ * all work, or with meter_little(), whichever is the largest. It is at most the confidence in the rest. */
 enum meter_confidence meter_confidence_work(const struct metered_device *device, enum meter meter,
 					    uint32_t class);
 
 /* Returns the confidence in the idle rate. */
 enum meter_confidence meter_confidence_idle(const struct metered_device *device, enum meter meter);
 
-/* Returns the one of what nothing explains: that of what does, at most. */
+/* Returns the one of what nothing explains. It depends on what the fit misses in intervals, on the idle rate, and on
+ * how much of the amount it is: a twentieth at most is high, a fifth at most is medium. */
 enum meter_confidence meter_confidence_rest(const struct metered_device *device, enum meter meter);
 
 /* Returns "low", "medium" or "high". Static storage. */

@@ -37,7 +37,7 @@ struct meter_fit {
 	uint32_t nr_idle;      /* intervals without work */
 	uint32_t nr_intervals; /* with work */
 	uint32_t nr_classes;   /* that ran in them */
-	/* What all work adds, and what each class adds; 0: not known. */
+	/* What all work adds, and what each class adds. 0: nothing; without intervals it is not known. */
 	uint64_t work_rate;
 	uint64_t class_rate[METER_CLASSES];
 	/* How much of the class's time in intervals does not follow from that of other classes, 0 to 1: 1 minus R

@@ -24,13 +24,19 @@ struct split {
 	void *context;
 };
 
+/* A fit may say that work adds nothing. */
+static bool is_fitted(const struct metered_meter *meter)
+{
+	return !meter->unfitted && meter->fit.nr_intervals > 0;
+}
+
 /* Without a fit all time weighs the same. */
 static stall_sum weight_of(const struct metered_device *device, enum meter meter,
 			   const struct fold_row *row, uint32_t class)
 {
-	const struct meter_fit *fit = &device->meters[meter].fit;
+	const struct metered_meter *of = &device->meters[meter];
 
-	return (stall_sum)(fit->work_rate ? fit->class_rate[class] : 1) * row->ns;
+	return (stall_sum)(is_fitted(of) ? of->fit.class_rate[class] : 1) * row->ns;
 }
 
 static struct account *account_of(const struct split *split, const struct metered_device *device,
@@ -72,7 +78,7 @@ static void open_account(struct account *account, const struct metered_meter *me
 	account->work = meter->amount - account->idle;
 	if (account->total == 0)
 		account->work = 0;
-	else if (meter->fit.work_rate && work < account->work)
+	else if (is_fitted(meter) && work < account->work)
 		account->work = work;
 	account->rest = meter->amount - account->idle - account->work;
 }

@@ -2,6 +2,10 @@
 
 #include "proto/ledger.h"
 
+/* Of less, starting to sample is the cause. */
+#define MISSING_NS   1000000000u
+#define MISSING_PART 5u /* percent of the time asked for */
+
 static const struct {
 	const char *name, *words;
 } refusals[COUNTER_REFUSALS] = {
@@ -46,7 +50,18 @@ void gpu_counters_of(const struct placement_log *log, uint32_t device, struct co
 		sums->unsent = more(sums->unsent, state->unsent);
 		sums->dropped = more(sums->dropped, state->dropped);
 		sums->overflows = more(sums->overflows, state->overflows);
+		sums->asked_ns = more(sums->asked_ns, state->asked_ns);
+		sums->covered_ns = more(sums->covered_ns, state->covered_ns);
+		sums->invalid = more(sums->invalid, state->invalid);
 	}
+}
+
+uint64_t gpu_counters_missing_ns(const struct counter_state *sums)
+{
+	const uint64_t ns =
+		sums->asked_ns > sums->covered_ns ? sums->asked_ns - sums->covered_ns : 0;
+
+	return ns >= MISSING_NS && ns / MISSING_PART >= sums->asked_ns / 100 ? ns : 0;
 }
 
 const char *gpu_counters_refusal_words(uint32_t refusal)

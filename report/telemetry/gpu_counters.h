@@ -9,6 +9,9 @@
  * zero. */
 void gpu_counters_of(const struct placement_log *log, uint32_t device, struct counter_state *sums);
 
+/* Returns the time of which samples were wanted, and none came; 0: below a second, or below 5 % of the time wanted. */
+uint64_t gpu_counters_missing_ns(const struct counter_state *sums);
+
 /* Return words for people ("not permitted") and for programs ("no_right"). Static storage. A refusal of a newer agent
  * is "unknown". */
 const char *gpu_counters_refusal_words(uint32_t refusal);

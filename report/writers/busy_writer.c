@@ -106,11 +106,20 @@ static void describe_telemetry(char place[static PLACE_SIZE],
 /* Adds what went wrong with samples of the GPU's counters. */
 static void describe_counters(char place[static PLACE_SIZE], const struct counter_state *counters)
 {
-	char count[NUMBER_SIZE];
+	char count[NUMBER_SIZE], asked[NUMBER_SIZE];
+	const uint64_t missing_ns = gpu_counters_missing_ns(counters);
 
 	if (counters->refusal)
 		text_line_append(place, PLACE_SIZE, "; samples of its counters: %s",
 				 gpu_counters_refusal_words(counters->refusal));
+	if (missing_ns)
+		text_line_append(place, PLACE_SIZE, "; samples of its counters: none for %s of %s",
+				 report_summary_time(missing_ns, count),
+				 report_summary_time(counters->asked_ns, asked));
+	if (counters->invalid)
+		text_line_append(place, PLACE_SIZE,
+				 "; values of %s samples of its counters cannot be",
+				 report_summary_count(counters->invalid, count));
 	if (counters->overflows)
 		text_line_append(place, PLACE_SIZE,
 				 "; samples of its counters are missing: overflowed %s times",
@@ -190,6 +199,9 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 			sum.counters.refusal = busy->counters.refusal;
 		sum.counters.overflows += busy->counters.overflows;
 		sum.counters.unsent += busy->counters.unsent;
+		sum.counters.asked_ns += busy->counters.asked_ns;
+		sum.counters.covered_ns += busy->counters.covered_ns;
+		sum.counters.invalid += busy->counters.invalid;
 		row.nccl_ns += gpus->rows[i].nccl_ns;
 	}
 	write_times(table, &sum, gpus, &row);

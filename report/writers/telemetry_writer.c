@@ -126,5 +126,8 @@ void telemetry_writer_counters_json(struct row_text *out, const struct counter_s
 	row_text_count(&row, "unsent", counters->unsent);
 	row_text_count(&row, "dropped", counters->dropped);
 	row_text_count(&row, "overflows", counters->overflows);
+	row_text_count(&row, "asked_ns", counters->asked_ns);
+	row_text_count(&row, "covered_ns", counters->covered_ns);
+	row_text_count(&row, "invalid", counters->invalid);
 	fputc('}', out->out);
 }

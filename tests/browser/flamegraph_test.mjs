@@ -293,6 +293,16 @@ test("kernels are frames where their stalls are shown, of all GPUs or of each", 
 	await finish(page);
 });
 
+test("no mean is told of what GPUs use without work, or what is not explained", async () => {
+	const page = await open("use");
+
+	assert.match(await text(page, "figures"), /PCIe8\.000 KiB/);
+	assert.doesNotMatch(await text(page, "figures"), /GB\/s/);
+	await clickFrame(page, "main");
+	assert.match(await text(page, "figures"), /PCIe4\.000 KiB, 4\.1 GB\/s/);
+	await finish(page);
+});
+
 test("a page of energy opens with frames as wide as their energy", async () => {
 	const page = await open("energy");
 	const find = (name) => page.value(`flamegrid.find(${JSON.stringify(name)})`);

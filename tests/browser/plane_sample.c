@@ -113,3 +113,33 @@ void plane_sample_energy(struct sample *sample)
 				.amounts = {leaves[i].mj},
 				.confidence = {METER_MEDIUM}});
 }
+
+void plane_sample_use(struct sample *sample)
+{
+	static const struct {
+		uint32_t kind, node;
+		const char *name;
+		uint64_t count, ns, bytes;
+	} leaves[] = {{REPORT_KIND_KERNEL, 1, "copy", 1, 1000, 4096},
+		      {REPORT_KIND_USE, 0, "not explained", 0, 0, 4096}};
+
+	sample->tree.title = "use";
+	sample->tree.planes = 1u << REPORT_PLANE_USE;
+	sample->tree.plane_totals[REPORT_PLANE_USE].amounts[METER_PCIE] = 8192;
+	sample->options.weight = FOLDED_METER + METER_PCIE;
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
+		sample_add_leaf(
+			sample,
+			(struct report_leaf){
+				.node = leaves[i].node
+						? sample_add_node(sample, REPORT_NODE_ROOT, "main")
+						: REPORT_NODE_ROOT,
+				.name = sample_leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
+				.host = sample_add_string(sample, "node01"),
+				.kind = REPORT_KIND_USE,
+				.count = leaves[i].count,
+				.ns = leaves[i].ns,
+				.metered = 1u << METER_PCIE,
+				.amounts = {[METER_PCIE] = leaves[i].bytes},
+				.confidence = {[METER_PCIE] = METER_HIGH}});
+}

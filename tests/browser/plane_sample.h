@@ -12,4 +12,7 @@ void plane_sample_stalls(struct sample *sample);
 /* The energy of two kernels, of their idle GPU, and of what nothing explains. */
 void plane_sample_energy(struct sample *sample);
 
+/* The bytes of PCIe of a kernel, and those that nothing explains. */
+void plane_sample_use(struct sample *sample);
+
 #endif

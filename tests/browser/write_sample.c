@@ -313,6 +313,7 @@ int main(int argc, char **argv)
 		     {"planes", plane_sample_all},
 		     {"stalls", plane_sample_stalls},
 		     {"energy", plane_sample_energy},
+		     {"use", plane_sample_use},
 		     {"empty", fill_empty},
 		     {"metrics", fill_metrics},
 		     {"diff", fill_diff},

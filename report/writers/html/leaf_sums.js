@@ -1,6 +1,22 @@
 // Sums over the leaves in a frame by name, row or duration, without a pass over all of them. What that takes is made when
 // it is asked for, once for what is shown.
 
+// Whether a frame holds amounts of all time, and not of work: without work, or not explained. They have no count.
+function holdsIdle(frame) {
+	if (!frames.idle) {
+		const { nr, parent, leafFrame, callerLeaf } = frames, { lo, hi } = profile.values.count;
+
+		frames.idle = new Uint8Array(nr);
+		for (const frameOf of callerLeaf ? [leafFrame, callerLeaf] : [leafFrame])
+			for (let leaf = 0; leaf < frameOf.length; leaf++)
+				if (frameOf[leaf] >= 0 && lo[leaf] === 0 && hi[leaf] === 0)
+					frames.idle[frameOf[leaf]] = 1;
+		for (let i = nr - 1; i > 0; i--)
+			frames.idle[parent[i]] |= frames.idle[i];
+	}
+	return frames.idle[frame] === 1;
+}
+
 // Leaves in the order of a walk that visits a frame before its children, so that those in a frame are neighbours:
 // its own are [first, below) of leaves, and those below it are [below, end).
 function orderLeaves({ nr, parent }, frameOf) {

@@ -35,10 +35,10 @@ function figuresOf(frame) {
 	return figures;
 }
 
-// A meter's amount, its mean in the frame's time, and how sure it is.
+// A meter's amount, its mean in the time of work, and how sure it is. Amounts of all time have no such mean.
 function meterFigures(frame, meter, label, unit, time) {
 	const amount = sumOf(frame, meter), [medium, low] = UNSURE.map((part) => sumOf(frame, meter + part));
-	const mean = unit === "mJ" || time === 0n ? "" : unit === "ns" ? percentText(amount, time) :
+	const mean = unit === "mJ" || time === 0n || holdsIdle(frame) ? "" : unit === "ns" ? percentText(amount, time) :
 		`${(Number(amount) / Number(time)).toFixed(1)} GB/s`;
 	const sure = [["high", amount - medium - low], ["medium", medium], ["low", low]].filter(([, part]) => part > 0n);
 	const figures = [[label, `${weightText(meter, amount)}${mean && `, ${mean}`}`, `${grouped(amount)} ${unit}`]];

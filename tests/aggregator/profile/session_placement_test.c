@@ -51,6 +51,38 @@ static int apply(const struct message_placement *placement)
 	return result;
 }
 
+/* Counts of the agent's state, which has them in samples, move to dropped. */
+static void samples_without_time_are_dropped(void **state)
+{
+	const struct counter_state counter_state = {
+		.device_id = 1, .samples = 9, .kept = 8, .dropped = 1};
+	const struct counter_sample samples[] = {{.device_id = 1, .begin_ns = 5, .end_ns = 1},
+						 {.device_id = 1, .begin_ns = 6, .end_ns = 6},
+						 {.device_id = 1, .begin_ns = 6, .end_ns = 7}};
+	const struct message_placement message = {.process_id = 1,
+						  .nr_counter_states = 1,
+						  .counter_states = &counter_state,
+						  .nr_counters = 3,
+						  .counters = samples};
+	uint32_t count;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 2; i++) {
+		assert_int_equal(apply(&message), 0);
+		const struct counter_sample *counters =
+			placement_log_counters(collection->placements, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(counters->end_ns, 7);
+		const struct counter_state *told =
+			placement_log_counter_states(collection->placements, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(told->samples, 9 - 2 * i);
+		assert_int_equal(told->kept, 8 - 2 * i);
+		assert_int_equal(told->dropped, 1 + 2 * i);
+		placement_log_saved(collection->placements);
+	}
+}
+
 static void ids_of_a_placement_are_translated(void **state)
 {
 	const struct message_placed_device placed = {1, 3, 1};
@@ -160,6 +192,7 @@ static void what_is_not_defined_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(samples_without_time_are_dropped),
 		TEST(ids_of_a_placement_are_translated),
 		TEST(what_is_not_defined_is_refused),
 	};

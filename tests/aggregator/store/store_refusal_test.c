@@ -107,17 +107,17 @@ static void an_older_schema_is_refused_with_what_to_do(void **state)
 		const char *sql, *words;
 	} versions[] = {
 		{"PRAGMA user_version = 1",
-		 "version 1, this program knows version 17: make the report with"},
+		 "version 1, this program knows version 18: make the report with"},
 		{"PRAGMA user_version = 2",
-		 "version 2, this program knows version 17: make the report with"},
+		 "version 2, this program knows version 18: make the report with"},
 		{"PRAGMA user_version = 3",
-		 "version 3, this program knows version 17: make the report with"},
+		 "version 3, this program knows version 18: make the report with"},
 		{"PRAGMA user_version = 4",
-		 "version 4, this program knows version 17: make the report with"},
+		 "version 4, this program knows version 18: make the report with"},
 		{"PRAGMA user_version = 5",
-		 "version 5, this program knows version 17: make the report with"},
+		 "version 5, this program knows version 18: make the report with"},
 		{"PRAGMA user_version = 7",
-		 "version 7, this program knows version 17: make the report with"},
+		 "version 7, this program knows version 18: make the report with"},
 	};
 
 	store_fixture_open_all();

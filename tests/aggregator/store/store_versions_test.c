@@ -134,6 +134,12 @@ static void a_file_of_version_8_is_read_and_merged(void **state)
 	expect_merging();
 }
 
+/* What version 18 added to version 17. */
+#define TO_VERSION_17                                                                              \
+	"ALTER TABLE counter_states DROP COLUMN asked_ns;"                                         \
+	"ALTER TABLE counter_states DROP COLUMN covered_ns;"                                       \
+	"ALTER TABLE counter_states DROP COLUMN invalid; PRAGMA user_version = 17;"
+
 /* What version 16 added to version 15. */
 #define TO_VERSION_15                                                                              \
 	"DROP TABLE counter_states; DROP TABLE counter_samples; PRAGMA user_version = 15;"
@@ -231,6 +237,12 @@ static void expect_version(const char *to_version)
 	unlink(merged);
 }
 
+static void version_17_is_read_and_merged(void **state)
+{
+	(void)state;
+	expect_version(TO_VERSION_17);
+}
+
 static void version_15_is_read_and_merged(void **state)
 {
 	(void)state;
@@ -285,7 +297,7 @@ static void version_8_is_read_and_merged(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(version_15_is_read_and_merged),
+		TEST(version_17_is_read_and_merged), TEST(version_15_is_read_and_merged),
 		TEST(version_14_is_read_and_merged), TEST(version_13_is_read_and_merged),
 		TEST(version_12_is_read_and_merged), TEST(version_11_is_read_and_merged),
 		TEST(version_10_is_read_and_merged), TEST(version_9_is_read_and_merged),

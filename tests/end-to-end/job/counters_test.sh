@@ -50,8 +50,9 @@ same "values: the timeline's counters" "$(grep -v clock "$scratch/gauges" | tr '
 valid_report "$scratch/values"
 same "values: JSON" "$(python3 -c 'import json, sys
 row, = (device["counters"] for device in json.load(open(sys.argv[1]))["devices"])
-print(row["refusal"], row["interval_ns"], row["samples"] == row["kept"] > 100, row["unsent"], row["dropped"], row["overflows"])' "$scratch/valid.json")" \
-	"none 2000000 True 0 1 0"
+print(row["refusal"], row["interval_ns"], row["samples"] == row["kept"] > 100, row["unsent"], row["dropped"], row["overflows"],
+    row["covered_ns"] == 2000000 * row["samples"], row["asked_ns"] > 0, row["invalid"])' "$scratch/valid.json")" \
+	"none 2000000 True 0 1 0 True True 0"
 table values
 same "values: the table has nothing to say of them" "$(grep -c "samples of its counters" "$scratch/table")" 0
 "$flamegrid" merge -o "$scratch/merged" "$scratch/values" "$scratch/values" 2>/dev/null
@@ -129,9 +130,39 @@ same "died: its samples are there" "$(state died "refusal, samples > 0, samples 
 table died
 contains "died: the table says so" "$scratch/table" "; samples of its counters: the process that sampled them has died"
 
-# A process that never returns ends with the run.
-FAKE_CUPTI_PM_HANGS=4 run hangs hot:8
+# A process that never returns ends with the run, and the time without samples is told.
+FAKE_CUPTI_PM_HANGS=2 run hangs hot:30
 launched hangs
+same "hangs: most time has no samples" "$(state hangs "refusal, asked_ns > 2 * covered_ns, asked_ns > 1000000000")" "0 1 1"
+table hangs
+contains "hangs: the table says so" "$scratch/table" "; samples of its counters: none for "
+
+# What a library prints is no word of the process.
+FAKE_CUPTI_PM_WRONG=4 run prints hot:6
+exact prints
+
+FAKE_CUPTI_PM_WRONG=1 run values_wrong hot:6
+same "values_wrong: they are not known" "$(sql "$scratch/values_wrong" 'select distinct known, sm, dram_bytes from counter_samples' | tr '\t' ' ')" "0 0 0"
+same "values_wrong: all are told" "$(state values_wrong "refusal, samples > 100, invalid - samples, samples - (select count(*) from counter_samples)")" "0 1 0 0"
+table values_wrong
+contains "values_wrong: the table says so" "$scratch/table" " samples of its counters cannot be"
+
+# Times of an hour ahead, and those that repeat.
+for wrong in 2 3; do
+	FAKE_CUPTI_PM_WRONG=$wrong run times$wrong hot:8
+	same "times$wrong: they are dropped, and the others are there" "$(state times$wrong "refusal, dropped > 5, samples > 10 * dropped,
+		samples - (select count(*) from counter_samples), last_ns - (select max(end_ns) from counter_samples)")" "0 1 1 0 0"
+	"$flamegrid" report "$scratch/times$wrong" --planes use -f json >"$scratch/json" 2>"$scratch/err"
+	same "times$wrong: report" $? 0
+done
+
+# A store that has a sample without time is read.
+python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("UPDATE counter_samples SET end_ns = begin_ns - 1 WHERE begin_ns = (SELECT min(begin_ns) FROM counter_samples)")
+db.commit()' "$scratch/values/profile.db"
+"$flamegrid" report "$scratch/values" --planes use -f json >"$scratch/json" 2>"$scratch/err"
+same "a sample without time: report" $? 0
 
 # ---- options
 for wrong in 5/s 20000/s 100 often; do

@@ -15,12 +15,15 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "node-agent/counters/counter_word.h"
 
 #define DOES    "COUNTER_TEST_DOES"
 #define WAIT_MS 20000u
 #define LONG_NS 60000000000ull
 #define MS      1000000ull
+
+static const char nonsense[4096] = "libsomething: warning: hello\n";
 
 static const char *program;
 static struct counter_reader *reader;
@@ -29,10 +32,10 @@ static struct counter_reader *reader;
 
 static void say(enum counter_word_kind kind, uint32_t device, uint64_t number)
 {
-	struct counter_word word = {.kind = kind, .device = device};
+	struct counter_word word = {.magic = COUNTER_WORD_MAGIC, .kind = kind, .device = device};
 
 	word.number = number;
-	if (write(STDOUT_FILENO, &word, sizeof(word)) != sizeof(word))
+	if (write(COUNTER_WORD_FD, &word, sizeof(word)) != sizeof(word))
 		_exit(1);
 }
 
@@ -40,12 +43,14 @@ static void say(enum counter_word_kind kind, uint32_t device, uint64_t number)
 static void sample(uint32_t device, uint64_t begin_ns)
 {
 	const struct counter_word word = {
+		.magic = COUNTER_WORD_MAGIC,
 		.kind = COUNTER_WORD_SAMPLE,
 		.device = device,
+		.invalid = 2,
 		.sample = {.known = 1, .begin_ns = begin_ns, .end_ns = begin_ns + MS, .use = {7}}};
 
-	if (write(STDOUT_FILENO, &word, 30) != 30 ||
-	    write(STDOUT_FILENO, (const char *)&word + 30, sizeof(word) - 30) !=
+	if (write(COUNTER_WORD_FD, &word, 30) != 30 ||
+	    write(COUNTER_WORD_FD, (const char *)&word + 30, sizeof(word) - 30) !=
 		    (ssize_t)sizeof(word) - 30)
 		_exit(1);
 }
@@ -58,10 +63,16 @@ static void answer(const char *does, const struct counter_order *order)
 		say(COUNTER_WORD_REFUSAL, order->device, COUNTER_NO_RIGHT);
 		return;
 	}
+	const uint64_t now_ns = clock_realtime_ns();
 	say(COUNTER_WORD_REFUSAL, order->device, COUNTER_SAMPLED);
+	if (strcmp(does, "print") == 0 && write(STDOUT_FILENO, nonsense, sizeof(nonsense)) < 0)
+		_exit(1);
 	for (uint64_t i = 0; i < 5; i++)
-		sample(order->device, (order->pci_bus + 1 + i) * MS);
-	sample(COUNTER_WORD_DEVICES, MS); /* nobody asked for it */
+		sample(order->device, now_ns + i * MS);
+	sample(order->device, now_ns + MS);            /* again */
+	sample(COUNTER_WORD_DEVICES - 1, now_ns + MS); /* nobody asked for it */
+	if (strcmp(does, "nonsense") == 0 && write(COUNTER_WORD_FD, nonsense, sizeof(nonsense)) < 0)
+		_exit(1);
 	say(COUNTER_WORD_DROPPED, order->device, 3);
 	say(COUNTER_WORD_OVERFLOW, order->device, 1);
 	say(COUNTER_WORD_ROUND, 0, 4711);
@@ -133,26 +144,34 @@ static void what_the_process_says_is_kept_by_gpu(void **state)
 	await(first, COUNTER_SAMPLED, 1, &told);
 	assert_int_equal(told.samples, 5);
 	assert_int_equal(told.kept, 5);
-	assert_int_equal(told.dropped, 3);
+	assert_int_equal(told.dropped, 4);
+	assert_int_equal(told.invalid, 5);
+	assert_int_equal(told.covered_ns, 5 * MS);
+	assert_true(told.asked_ns > 0);
 	assert_int_equal(told.interval_ns, MS);
 	await(second, COUNTER_SAMPLED, 1, &told);
 	assert_int_equal(counter_reader_take(reader, second, samples, 3), 3);
-	assert_int_equal(samples[0].begin_ns, 21 * MS);
+	const uint64_t begin_ns = samples[0].begin_ns;
 	assert_int_equal(samples[0].use[COUNTER_SM], 7);
 	assert_int_equal(counter_reader_take(reader, second, samples, 8), 2);
-	assert_int_equal(samples[1].begin_ns, 25 * MS);
+	assert_int_equal(samples[1].begin_ns, begin_ns + 4 * MS);
 	assert_int_equal(counter_reader_take(reader, first, samples, 8), 5);
-	assert_int_equal(samples[0].begin_ns, 11 * MS);
+	assert_int_equal(samples[0].end_ns, samples[0].begin_ns + MS);
 	do
 		counter_reader_cost(reader, &cost);
 	while (cost.cpu_ns != 4711);
 	counter_reader_leave(reader, first);
 	counter_reader_leave(reader, first);
 	counter_reader_leave(reader, second);
+	/* Samples are wanted no longer. */
+	counter_reader_find(reader, second, &told);
+	const uint64_t asked_ns = told.asked_ns;
+	counter_reader_find(reader, second, &told);
+	assert_int_equal(told.asked_ns, asked_ns);
 	/* A GPU that is used again is sampled again. */
 	assert_int_equal(counter_reader_use(reader, 0, 20, 0), second);
 	await(second, COUNTER_SAMPLED, 2, &told);
-	assert_int_equal(told.samples, 10);
+	assert_int_equal(told.samples + told.dropped, 10 + 2 * 4);
 }
 
 static void a_process_that_is_never_used_ends_with_its_reader(void **state)
@@ -167,6 +186,30 @@ static void a_process_that_is_never_used_ends_with_its_reader(void **state)
 	counter_reader_destroy(reader, WAIT_MS);
 	reader = NULL;
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+static void what_a_library_prints_is_no_word(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	begin("print", LONG_NS);
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_SAMPLED, 1, &told);
+	assert_int_equal(told.samples, 5);
+}
+
+static void a_process_that_says_nonsense_is_ended(void **state)
+{
+	struct counter_state told;
+
+	(void)state;
+	begin("nonsense", LONG_NS);
+	const int device = counter_reader_use(reader, 0, 1, 0);
+	await(device, COUNTER_FAILED, 0, &told);
+	assert_int_equal(told.samples, 5);
+	/* What it had said before is there. */
+	assert_int_equal(counter_reader_take(reader, device, &(struct counter_sample){0}, 1), 1);
+	await(counter_reader_use(reader, 0, 2, 0), COUNTER_FAILED, 0, &told);
 }
 
 static void a_refusal_is_told(void **state)
@@ -238,6 +281,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(what_the_process_says_is_kept_by_gpu),
 		TEST(a_process_that_is_never_used_ends_with_its_reader),
+		TEST(what_a_library_prints_is_no_word),
+		TEST(a_process_that_says_nonsense_is_ended),
 		TEST(a_refusal_is_told),
 		TEST(a_process_that_dies_is_told),
 		TEST(a_process_that_hangs_is_ended),

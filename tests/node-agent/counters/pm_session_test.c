@@ -23,6 +23,7 @@ struct seen {
 	uint32_t count;
 	struct counter_sample first, last;
 	uint64_t dropped;
+	uint32_t invalid; /* of the last one */
 };
 
 static int set_up_group(void **state)
@@ -50,7 +51,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void take(void *context, const struct counter_sample *sample)
+static void take(void *context, const struct counter_sample *sample, uint32_t invalid)
 {
 	struct seen *seen = context;
 
@@ -59,6 +60,7 @@ static void take(void *context, const struct counter_sample *sample)
 	else
 		assert_int_equal(sample->begin_ns, seen->last.end_ns);
 	seen->last = *sample;
+	seen->invalid = invalid;
 }
 
 /* Decodes until there are so many samples. The fake's clock goes on by itself. */

@@ -237,7 +237,7 @@ static const struct device_telemetry telemetry[] = {
 	 {26, 27, 28, INT64_MAX}},
 };
 static const struct counter_state counter_states[] = {
-	{UINT32_MAX, UINT32_MAX, INT64_MAX, 1, 1000000, INT64_MAX, 2, 3, 4, 5},
+	{UINT32_MAX, UINT32_MAX, INT64_MAX, 1, 1000000, INT64_MAX, 2, 3, 4, 5, 6, 7, 8},
 };
 static const struct counter_sample counters[] = {
 	{0, COUNTER_KNOWN_MAX, 0, 1, {COUNTER_WHOLE, 1, 2, 3}, {INT64_MAX, 4, 5}},

@@ -33,10 +33,11 @@ static int set_up(void **state)
 		.process = 1,
 		.classes = {{0}, {.name_id = error ? 0 : report_fixture_string("hot")}},
 		.nr_classes = 2,
+		.work_ns = {3 * S, 2 * S},
 	};
 	*energy = (struct metered_meter){
 		.ns = 10 * S,
-		.amount = 2000000,
+		.amount = 1450000,
 		.fit = {.idle = METER_IDLE_MEASURED,
 			.idle_rate = 50000,
 			.nr_intervals = 9,
@@ -73,14 +74,14 @@ static void each_kernel_has_its_own_power(void **state)
 	report_fixture_add_kernel(step, "hot", 2 * S);
 	report_fixture_add_kernel(step, "cold", 3 * S);
 	build();
-	/* 10 s at 50 W, 2 s at 300 W, 3 s at 100 W; the rest of 2,000 J is not explained. */
-	report_fixture_assert_folded_with(&mj, "[GPU0_Energy]not explained 600000\n"
+	/* 10 s at 50 W, 2 s at 300 W, 3 s at 100 W; the rest of 1,450 J is not explained. */
+	report_fixture_assert_folded_with(&mj, "[GPU0_Energy]not explained 50000\n"
 					       "[GPU0_Idle] 500000\n"
 					       "main;step;[GPU0_Kernel]cold (medium) 300000\n"
 					       "main;step;[GPU0_Kernel]hot 600000\n");
 	assert_int_equal(
 		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY],
-		2000000);
+		1450000);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_GPU].ns, 5 * S);
 	assert_int_equal(report_fixture.tree->nr_metered, 1);
 	assert_int_equal(report_fixture.tree->metered[0].meters[METER_ENERGY].work, 900000);
@@ -99,8 +100,8 @@ static void work_that_needs_more_than_there_is_gets_less(void **state)
 	report_fixture_add_kernel(step, "cold", 6 * S);
 	build();
 	report_fixture_assert_folded_with(&mj, "[GPU0_Idle] 500000\n"
-					       "main;step;[GPU0_Kernel]cold (medium) 300000\n"
-					       "main;step;[GPU0_Kernel]hot 1200000\n");
+					       "main;step;[GPU0_Kernel]cold (medium) 190000\n"
+					       "main;step;[GPU0_Kernel]hot 760000\n");
 }
 
 static void without_a_fit_all_time_takes_the_same(void **state)
@@ -108,6 +109,7 @@ static void without_a_fit_all_time_takes_the_same(void **state)
 	const uint32_t step = report_fixture_stack("main", "step", NULL);
 
 	(void)state;
+	energy->amount = 2000000;
 	energy->fit = (struct meter_fit){0};
 	energy->unfitted = METER_NO_PIECES;
 	report_fixture_add_kernel(step, "hot", 1);
@@ -120,8 +122,10 @@ static void without_a_fit_all_time_takes_the_same(void **state)
 static void a_gpu_without_recorded_work_keeps_its_energy(void **state)
 {
 	(void)state;
+	energy->amount = 2000000;
+	device.work_ns[0] = device.work_ns[1] = 0;
 	build();
-	report_fixture_assert_folded_with(&mj, "[GPU0_Energy]not explained 1500000\n"
+	report_fixture_assert_folded_with(&mj, "[GPU0_Energy]not explained (low) 1500000\n"
 					       "[GPU0_Idle] 500000\n");
 	energy->amount = 400000;
 	build();
@@ -212,6 +216,42 @@ static void a_class_is_as_sure_as_the_least_of_its_reasons(void **state)
 	energy->fit = fit;
 	energy->unfitted = METER_SEVERAL_GPUS;
 	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+}
+
+static void what_is_not_explained_makes_values_unsure(void **state)
+{
+	(void)state;
+	energy->amount = 1700000; /* 300 J are not explained */
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
+	assert_int_equal(meter_confidence_rest(&device, METER_ENERGY), METER_MEDIUM);
+	energy->amount = 2100000;
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	assert_int_equal(meter_confidence_rest(&device, METER_ENERGY), METER_LOW);
+	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_HIGH);
+	energy->amount = 1300000; /* work needs more than there is */
+	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_HIGH);
+}
+
+/* 117 GB/s of PCIe that no kernel moves. */
+static void a_fit_may_say_that_work_adds_nothing(void **state)
+{
+	const struct metered use = {.meters = METERS_OF_USE, .devices = &device, .nr_devices = 1};
+
+	(void)state;
+	device.meters[METER_PCIE] = *energy;
+	*energy = (struct metered_meter){0};
+	device.meters[METER_PCIE].amount = 117 * 10 * S;
+	device.meters[METER_PCIE].fit.idle = METER_IDLE_NONE;
+	device.meters[METER_PCIE].fit.idle_rate = 0;
+	device.meters[METER_PCIE].fit.work_rate = 0;
+	device.meters[METER_PCIE].fit.class_rate[0] = 0;
+	device.meters[METER_PCIE].fit.class_rate[1] = 0;
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
+	report_fixture_build_with(
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .metered = &use});
+	report_fixture_assert_folded_with(
+		&(struct folded_options){.weight = FOLDED_METER + METER_PCIE},
+		"[GPU0_Use]not explained (low) 1170000000000\n");
 }
 
 static void a_tree_of_other_planes_has_no_energy(void **state)
@@ -337,6 +377,8 @@ int main(void)
 		TEST(random_parts_sum_to_the_counter),
 		TEST(each_value_says_how_sure_it_is),
 		TEST(a_class_is_as_sure_as_the_least_of_its_reasons),
+		TEST(what_is_not_explained_makes_values_unsure),
+		TEST(a_fit_may_say_that_work_adds_nothing),
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),
 		TEST(use_is_divided_meter_by_meter),

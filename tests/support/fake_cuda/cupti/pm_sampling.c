@@ -1,6 +1,7 @@
 #include "pm_sampling.h"
 
 #include <cupti.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,14 @@
 #include "sim/sim_config.h"
 #include "sim/sim_device.h"
 #include "sim/sim_power.h"
+
+/* Of FAKE_CUPTI_PM_WRONG. */
+#define WRONG_VALUES 1u
+#define WRONG_AHEAD  2u
+#define WRONG_AGAIN  3u
+#define WRONG_PRINTS 4u
+#define WRONG_EACH   20u /* samples */
+#define HOUR_NS      3600000000000ull
 
 #define LATE_NS  500000000u
 #define FIRST_NS 500000000u
@@ -120,6 +129,8 @@ int pm_sampling_evaluate(struct metrics_evaluate *params)
 						     : counters[at].always * ns;
 		if (is_part)
 			params->values[i] /= ns;
+		if (sim_config_get(SIM_PM_WRONG) == WRONG_VALUES)
+			params->values[i] = NAN;
 	}
 	return CUPTI_SUCCESS;
 }
@@ -304,6 +315,10 @@ CUptiResult cuptiPmSamplingDecodeData(struct pm_decode *params)
 	const uint64_t number = ++nr_decodes;
 	pthread_mutex_unlock(&lock);
 	fail(number);
+	if (sim_config_get(SIM_PM_WRONG) == WRONG_PRINTS) {
+		printf("libsomething: warning: hello\n");
+		fflush(stdout);
+	}
 	pthread_mutex_lock(&lock);
 	struct session *session = *find(params->object);
 	const uint64_t until = now_ns() - (image->has_power ? LATE_NS : 0);
@@ -340,6 +355,22 @@ CUptiResult cuptiPmSamplingGetCounterDataInfo(struct pm_counted *params)
 	return CUPTI_SUCCESS;
 }
 
+/* The process has one thread. */
+static void spoil_times(struct pm_sample *params)
+{
+	static uint64_t number;
+	const uint64_t wrong = sim_config_get(SIM_PM_WRONG);
+	const uint64_t ns = params->end_ns - params->begin_ns;
+
+	if (++number % WRONG_EACH)
+		return;
+	if (wrong == WRONG_AHEAD)
+		params->begin_ns += HOUR_NS;
+	else if (wrong == WRONG_AGAIN)
+		params->begin_ns -= ns;
+	params->end_ns = params->begin_ns + ns;
+}
+
 CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(struct pm_sample *params)
 {
 	const struct image *image = (const void *)params->counters;
@@ -348,5 +379,6 @@ CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(struct pm_sample *params)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	params->begin_ns = image->samples[params->number].start_ns;
 	params->end_ns = image->samples[params->number].end_ns;
+	spoil_times(params);
 	return CUPTI_SUCCESS;
 }
