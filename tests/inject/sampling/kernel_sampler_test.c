@@ -145,6 +145,16 @@ static void the_first_look_comes_soon_and_later_ones_are_a_second_apart(void **s
 	assert_int_equal(sampling_stub.contexts[0].nr_looks, 7);
 }
 
+/* A loader that does not know libnvperf_host lets CUPTI sample nothing, unless it is mapped. */
+static void host_part_of_cupti_is_mapped_before_a_session(void **state)
+{
+	(void)state;
+	sampling_fixture_begin(0);
+	assert_ptr_equal(sampling_fixture.mapped, sampling_stub_library().sampling_enable);
+	assert_int_equal(sampling_fixture.nr_enabled_when_mapped, 0);
+	assert_int_equal(sampling_stub.contexts[0].nr_enabled, 1);
+}
+
 /* The ledger refuses numbers that nothing can reach, and with them all others of the process. */
 static void absurd_totals_of_cupti_are_bounded(void **state)
 {
@@ -359,6 +369,7 @@ int main(void)
 		TEST(names_are_cut_and_may_be_missing),
 		TEST(totals_of_cupti_need_not_be_those_of_its_parts),
 		TEST(absurd_totals_of_cupti_are_bounded),
+		TEST(host_part_of_cupti_is_mapped_before_a_session),
 		TEST(the_first_look_comes_soon_and_later_ones_are_a_second_apart),
 		TEST(the_end_passes_on_what_was_left),
 		TEST(periods_fit_the_gpu),
