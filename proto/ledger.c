@@ -215,6 +215,13 @@ static const struct {
 	[LEDGER_METER_WALL] = {"meter_wall", "processes that launched", LEDGER_COST},
 	[LEDGER_METRIC_REFUSED] = {"metric_refused", "ranges that could not be measured",
 				   LEDGER_NOTED},
+	[LEDGER_KERNEL_SAMPLE_NO_LINES] =
+		{"kernel_sample_no_lines",
+		 "samples of kernels without source lines, whose names found no room",
+		 LEDGER_NOTED},
+	[LEDGER_KERNEL_SAMPLE_NO_PLACE] =
+		{"kernel_sample_no_place",
+		 "samples of kernels without a place in them, which found no room", LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

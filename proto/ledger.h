@@ -160,6 +160,11 @@ enum ledger_reason {
 	LEDGER_METER_WALL = 86,
 	/* ranges that were to be measured (--ranges), and could not be */
 	LEDGER_METRIC_REFUSED = 87,
+	/* samples of running kernels, also of exact windows, at an offset in place of lines, whose names found no room
+	 */
+	LEDGER_KERNEL_SAMPLE_NO_LINES = 88,
+	/* the same without a place: the kernel's name, or the place in it, found no room */
+	LEDGER_KERNEL_SAMPLE_NO_PLACE = 89,
 	LEDGER_REASONS,
 };
 

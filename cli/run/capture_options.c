@@ -20,6 +20,10 @@
 
 #define NO_STEPS "flamegrid control knows no steps: --every-steps is for the others"
 
+/* Each window of capture has a session of its own, which takes 0.2 s to begin and to end (an H200, CUPTI 13.0). */
+#define SHORT_WINDOW_NS 1000000000u
+#define SHORT_WINDOWS   "--sample-gpu needs windows of 1s at least (--duty)"
+
 static int fail(char **error, const char *origin, const char *text, const char *why)
 {
 	return error_text_set(error, -EINVAL, "%s: %s: %s", origin, text, why);
@@ -104,12 +108,19 @@ static int take_max_cost(struct capture_options *options, const char *origin, co
 		    "not a percentage above 0 and up to 100, such as 2% or 0.5%");
 }
 
+/* Returns whether kernels would be sampled in windows that are too short for it. */
+static bool samples_short_windows(const struct capture_options *options)
+{
+	return options->sample_rate && options->window.on_ns < options->window.period_ns &&
+	       options->window.on_ns < SHORT_WINDOW_NS;
+}
+
 static int take_sample_gpu(struct capture_options *options, const char *origin, const char *text,
 			   char **error)
 {
-	if (sample_option_parse(text, &options->sample_rate) == 0)
-		return 0;
-	return fail(error, origin, text, "not a number of samples from 1/s to 1000000/s");
+	if (sample_option_parse(text, &options->sample_rate) < 0)
+		return fail(error, origin, text, "not a number of samples from 1/s to 1000000/s");
+	return samples_short_windows(options) ? fail(error, origin, text, SHORT_WINDOWS) : 0;
 }
 
 /* The environment holds all these options at once. */
@@ -199,7 +210,7 @@ static int take_duty(struct capture_options *options, const char *origin, const 
 	    duration_parse(period + 1, &window->period_ns, NULL) < 0 || window->on_ns == 0 ||
 	    window->on_ns > window->period_ns)
 		return fail(error, origin, text, "not two times such as 1s/30s");
-	return 0;
+	return samples_short_windows(options) ? fail(error, origin, text, SHORT_WINDOWS) : 0;
 }
 
 static int take_range(struct capture_options *options, const char *origin, const char *text,

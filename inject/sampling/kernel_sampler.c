@@ -9,6 +9,7 @@
 #include "exact_pace.h"
 #include "exact_windows.h"
 #include "launch_gate.h"
+#include "look_pace.h"
 #include "sampling_session.h"
 
 #include "inject/base/definition_writer.h"
@@ -19,7 +20,7 @@
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define LOOK_NS         1000000000u
+#define SUM_MAX         (1u << 30) /* samples of one look: more is no number of samples */
 #define CALLBACK_WAIT_S 1
 #define LOOKS_AT_ONCE   64u   /* of one context */
 #define ENTRIES         4096u /* of one definition */
@@ -62,7 +63,7 @@ static struct {
 	struct context contexts[KERNEL_SAMPLER_CONTEXTS];
 	atomic_bool left_out; /* contexts found no room */
 	bool left_out_said;
-	uint64_t next_look_ns;
+	struct look_pace looks;
 	atomic_bool begun, refused;
 	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
 	uint32_t nr_names, nr_defined;
@@ -77,7 +78,7 @@ void kernel_sampler_init(const struct cupti_library *library, struct definition_
 	self.definitions = definitions;
 	self.nr_names = self.nr_defined = 0;
 	self.left_out_said = false;
-	self.next_look_ns = 0;
+	self.looks = (struct look_pace){0};
 	atomic_store(&self.left_out, false);
 	atomic_store(&self.begun, false);
 	atomic_store(&self.refused, false);
@@ -87,6 +88,8 @@ void kernel_sampler_init(const struct cupti_library *library, struct definition_
 void kernel_sampler_use_windows(uint32_t rate)
 {
 	self.rate = rate;
+	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
+		self.contexts[i].pace.rate = 0;
 }
 
 /* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
@@ -127,6 +130,8 @@ void kernel_sampler_context(void *context, uint32_t device_id)
 	if (i == KERNEL_SAMPLER_CONTEXTS) {
 		atomic_store(&self.left_out, true);
 	} else if (atomic_load(&self.contexts[i].context) != context) {
+		if (self.contexts[i].device_id != device_id)
+			self.contexts[i].pace.rate = 0;
 		self.contexts[i].device_id = device_id;
 		self.contexts[i].on = self.contexts[i].given_up = false;
 		self.contexts[i].taken_said = false;
@@ -178,21 +183,11 @@ static bool has_functions(void)
 
 static void refuse(struct context *context, int result)
 {
-	const char *why =
-		result == CUPTI_ABI_INSUFFICIENT_PRIVILEGES
-			? "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the "
-			  "driver's option NVreg_RestrictProfilingToAdminUsers=0"
-		: result == CUPTI_ABI_NOT_SUPPORTED ? "this CUPTI or this GPU does not support it"
-		: result == CUPTI_ABI_OUT_OF_MEMORY
-			? "not enough memory"
-			: "another process or profiler may hold its counters, "
-			  "such as DCGM (dcgmi profile --pause)";
-
 	context->given_up = true;
 	atomic_store(&self.refused, true);
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, result,
 				 KERNEL_REFUSAL "%u are not sampled (CUPTI's error %d): %s",
-				 context->device_id, result, why);
+				 context->device_id, result, sampling_session_why(result));
 }
 
 /* Defines the reasons that the agent does not know yet. What finds no room is defined later. */
@@ -244,7 +239,9 @@ static void begin(struct context *context)
 		return;
 	}
 	context->on = true;
-	exact_pace_begin(&context->pace, self.rate, monotonic_ns());
+	/* Windows of all sessions on a GPU together keep to their share. */
+	if (context->pace.rate != self.rate)
+		exact_pace_begin(&context->pace, self.rate, monotonic_ns());
 	atomic_store(&self.begun, true);
 	number_reasons(context);
 }
@@ -340,7 +337,9 @@ static bool is_same_launch(size_t a, size_t b)
 static void pass_on(struct context *context, struct cupti_samples *samples, bool is_whole)
 {
 	struct cupti_instruction *all = samples->instructions;
-	uint64_t known = samples->other + samples->dropped, passed = 0;
+	const uint64_t other = samples->other < SUM_MAX ? samples->other : SUM_MAX;
+	const uint64_t total = samples->total < SUM_MAX ? samples->total : SUM_MAX;
+	uint64_t lost = samples->dropped < SUM_MAX ? samples->dropped : SUM_MAX, passed = 0;
 
 	define_reasons();
 	find_launches(samples);
@@ -358,15 +357,15 @@ static void pass_on(struct context *context, struct cupti_samples *samples, bool
 		send(context, &all[i], &self.launches[i]);
 		all[i].nr_stalls = 0;
 	}
-	if (is_whole && samples->total > known + passed)
-		samples->dropped += samples->total - known - passed;
-	if (passed + samples->other)
+	if (is_whole && total > other + lost + passed)
+		lost = total - other - passed;
+	if (passed + other)
 		context->nr_full = 0;
 	const struct way *way = &ways[self.rate != 0];
-	count(context, way->samples, passed + samples->other + samples->dropped);
-	count(context, way->other, samples->other);
-	count(context, way->lost, samples->dropped);
-	exact_pace_add(&context->pace, passed + samples->other + samples->dropped, 0);
+	count(context, way->samples, passed + other + lost);
+	count(context, way->other, other);
+	count(context, way->lost, lost);
+	exact_pace_add(&context->pace, passed + other + lost, 0);
 }
 
 static void count_window(struct context *context)
@@ -556,15 +555,16 @@ static void step(struct context *context, bool may_look)
 		wait_for_turn(context);
 	else
 		begin(context);
+	/* Of a short capture window this may be the only step. */
+	if (context->on && self.rate)
+		step_window(context);
 }
 
 void kernel_sampler_step(void)
 {
-	uint64_t now_ns = monotonic_ns();
-	bool may_look = now_ns >= self.next_look_ns;
+	const bool may_look =
+		look_pace_is_due(&self.looks, monotonic_ns(), atomic_load(&self.begun));
 
-	if (may_look)
-		self.next_look_ns = now_ns + LOOK_NS;
 	cubin_copies_send(self.library, self.definitions, false);
 	pthread_mutex_lock(&self.lock);
 	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)

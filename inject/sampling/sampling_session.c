@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "inject/cupti/cupti_host_part.h"
 #include "inject/cupti/cupti_library.h"
 
 /* Of one look, and of a session's end, where CUPTI drops all that finds no room. Pages are touched as they are used. */
@@ -163,6 +164,7 @@ int sampling_session_begin(struct sampling_session *session, const struct cupti_
 	if (!make_room(session))
 		return CUPTI_ABI_OUT_OF_MEMORY;
 	session->context = context;
+	cupti_host_part_map((const void *)library->sampling_enable);
 	result = library->sampling_enable(&call);
 	if (result != CUPTI_ABI_SUCCESS)
 		return result;
@@ -172,6 +174,22 @@ int sampling_session_begin(struct sampling_session *session, const struct cupti_
 	if (result != CUPTI_ABI_SUCCESS)
 		disable(session, library);
 	return result;
+}
+
+const char *sampling_session_why(int result)
+{
+	switch (result) {
+	case CUPTI_ABI_INSUFFICIENT_PRIVILEGES:
+		return "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the "
+		       "driver's option NVreg_RestrictProfilingToAdminUsers=0";
+	case CUPTI_ABI_NOT_SUPPORTED:
+		return "this CUPTI or this GPU does not support it";
+	case CUPTI_ABI_OUT_OF_MEMORY:
+		return "not enough memory";
+	default:
+		return "another process or profiler may hold its counters, "
+		       "such as DCGM (dcgmi profile --pause)";
+	}
 }
 
 int sampling_session_look(struct sampling_session *session, const struct cupti_library *library,

@@ -1,7 +1,8 @@
-/* Samples the kernels of one CUDA context while they run as they would (CUPTI's PC Sampling, continuous mode). The GPU
- * notes every million cycles which instruction a warp is at, and why it waits. CUPTI's own threads fetch what the
- * GPU noted. One context of a GPU at a time can be sampled, over all processes. One thread at a time; in CUPTI's
- * callbacks only where a context is about to be destroyed. Memory comes from mmap(), not malloc().
+/* Samples the kernels of one CUDA context while they run as they would (CUPTI's PC Sampling, continuous mode). Every
+ * million cycles the GPU notes, for one warp of each multiprocessor, which instruction it is at, and why it waits.
+ * CUPTI's own threads fetch what the GPU noted. One context of a GPU at a time can be sampled, over all processes. One
+ * thread at a time; in CUPTI's callbacks only where a context is about to be destroyed. Memory comes from mmap(), not
+ * malloc().
  *
  * Measured on an H200 (CUPTI 13.0): records of kernels stay complete; kernels of graphs are sampled, too; the first
  * session of a process begins in 0.1 s, later ones in 0.3 ms; the first look takes 0.3 s; a session ends in 0.1 s. */
@@ -14,8 +15,9 @@
 #include "inject/cupti/cupti_sampling_abi.h"
 #include "proto/definition.h"
 
-/* How often a GPU looks at a warp of each of its multiprocessors, all at once; at most, and half of that at least. With
- * fewer looks a kernel that comes for a moment now and then is missed, however many warps each look has. */
+/* How often a GPU looks at its multiprocessors, all in the same cycle, and at one warp of each; at most, and half of
+ * that at least. With fewer looks a kernel that comes for a moment now and then is missed, however many warps each look
+ * has. */
 #define SAMPLING_LOOKS_PER_SECOND 2000u
 
 #define SAMPLING_INSTRUCTIONS 16384u /* of one look at most */
@@ -43,6 +45,9 @@ struct sampling_session_way {
  * begun. */
 int sampling_session_begin(struct sampling_session *session, const struct cupti_library *library,
 			   void *context, struct sampling_session_way way);
+
+/* Returns why a session did not begin, or has failed. */
+const char *sampling_session_why(int result);
 
 /* Fetches what CUPTI has. It is in session->samples until the next call, and *more says whether there is more. Returns
  * a CUptiResult; CUPTI_ABI_OUT_OF_MEMORY: the GPU's buffer was full, and this session gets nothing any more. */

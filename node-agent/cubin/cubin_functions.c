@@ -9,7 +9,8 @@
 #include "proto/cubin_image.h"
 
 #define NAMES_FACTOR 4u
-#define NESTING_MAX  32u /* real files have two levels */
+#define NESTING_MAX  32u    /* real files have two levels */
+#define OUTER_MAX    65535u /* bytes of an outer function's name that may begin another one's */
 
 /* ---- symbols */
 
@@ -183,7 +184,7 @@ const char *cubin_functions_name(const struct cubin_functions *functions,
 	if (*name != '$' || !function->parent)
 		return name;
 	const char *outer = functions->names + functions->items[function->parent - 1].name;
-	size_t size = strlen(outer);
+	size_t size = strnlen(outer, OUTER_MAX);
 	if (strncmp(name + 1, outer, size) == 0 && name[1 + size] == '$')
 		rest = name + size + 2;
 	else

@@ -39,17 +39,23 @@ static int add_path(struct cubin_lines *lines, const char *table, uint32_t index
 {
 	const struct cubin_file *file = &lines->rows.files[index];
 	const char *name = table + file->name, *directory = table + file->directory;
+	size_t room = CUBIN_PATH_MAX;
 	int error = 0;
 
 	if (lines->path_of_file[index] != PATH_NONE)
 		return 0;
 	lines->path_of_file[index] = lines->paths_size;
 	if (file->directory && *name != '/') {
-		error = append(lines, directory, strlen(directory));
+		const size_t size = strnlen(directory, room - 1);
+
+		error = append(lines, directory, size);
 		if (!error)
 			error = append(lines, "/", 1);
+		room -= size + 1;
 	}
-	return error ? error : append(lines, name, strlen(name) + 1);
+	if (!error)
+		error = append(lines, name, strnlen(name, room));
+	return error ? error : append(lines, "", 1);
 }
 
 /* Most tables list many headers that have no code: only files with rows get a path. */
@@ -170,10 +176,16 @@ static struct cubin_frame frame_of(const struct cubin_lines *lines, const struct
 	};
 }
 
-size_t cubin_lines_find(const struct cubin_lines *lines, const char *function, uint64_t offset,
-			struct cubin_frame frames[CUBIN_FRAMES_MAX])
+struct cubin_code cubin_lines_code(const struct cubin_lines *lines, const char *function)
 {
-	const struct cubin_function *asked = cubin_functions_find(&lines->functions, function);
+	return (struct cubin_code){lines, cubin_functions_find(&lines->functions, function)};
+}
+
+size_t cubin_code_find(struct cubin_code code, uint64_t offset,
+		       struct cubin_frame frames[CUBIN_FRAMES_MAX])
+{
+	const struct cubin_lines *lines = code.lines;
+	const struct cubin_function *asked = code.function;
 	size_t count = 0;
 
 	if (!asked || offset >= asked->size)

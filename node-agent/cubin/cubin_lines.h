@@ -12,8 +12,17 @@
 
 #define CUBIN_FRAMES_MAX     32u
 #define CUBIN_PATHS_SIZE_MAX (16u << 20) /* bytes of the paths of all files with lines */
+#define CUBIN_PATH_MAX       4096u /* bytes of one of them, without its NUL; a longer one is cut */
 
+struct cubin_function;
 struct cubin_lines;
+
+/* A function in a table of lines. Zeroed memory is one that is not known. Plain data, borrowed until
+ * cubin_lines_destroy(). */
+struct cubin_code {
+	const struct cubin_lines *lines;
+	const struct cubin_function *function;
+};
 
 /* Borrowed until cubin_lines_destroy(). */
 struct cubin_frame {
@@ -31,12 +40,15 @@ void cubin_lines_destroy(struct cubin_lines *lines);
 /* Returns the bytes of memory that the table takes. */
 size_t cubin_lines_size(const struct cubin_lines *lines);
 
-/* Finds the source of the instruction `offset` bytes behind the start of `function`, a symbol's name. Returns how many
- * frames it is in, innermost first; 0: not known. The last frame is that of the code itself. Its function is
- * `function`, or one that `function` calls and that lies within it. Of such a function without lines only the name is
- * known, as of the assembler's own for division. A chain of more than CUBIN_FRAMES_MAX frames, as damaged files have,
- * lacks the outer ones. */
-size_t cubin_lines_find(const struct cubin_lines *lines, const char *function, uint64_t offset,
-			struct cubin_frame frames[CUBIN_FRAMES_MAX]);
+/* Finds a function by its symbol's name, which is read once. Samples of a definition share one. */
+struct cubin_code cubin_lines_code(const struct cubin_lines *lines, const char *function);
+
+/* Finds the source of the instruction `offset` bytes behind the start of a function. Returns how many frames it is in,
+ * innermost first; 0: not known. The last frame is that of the code itself. Its function is that of the code, or one
+ * that this calls and that lies within it. Of such a function without lines only the name is known, as of the
+ * assembler's own for division. A chain of more than CUBIN_FRAMES_MAX frames, as damaged files have, lacks the outer
+ * ones. Equal texts at one address are one text. */
+size_t cubin_code_find(struct cubin_code code, uint64_t offset,
+		       struct cubin_frame frames[CUBIN_FRAMES_MAX]);
 
 #endif

@@ -79,7 +79,10 @@ static int add_place(struct cubin_rows *rows, const struct state *state, uint32_
 
 static int add_row(struct cubin_rows *rows, const struct unit *unit, const struct state *state)
 {
-	bool is_file = state->file > 0 && state->file <= rows->nr_files - unit->first_file;
+	const bool is_file = state->file > 0 && state->file <= rows->nr_files - unit->first_file;
+	/* A caller comes before: rows that call themselves, or each other, would be a chain without an end. */
+	const bool is_called =
+		state->caller > 0 && state->caller <= rows->nr_rows - state->first_row;
 
 	if (rows->nr_rows == CUBIN_ROWS_MAX)
 		return -EBADMSG;
@@ -88,33 +91,18 @@ static int add_row(struct cubin_rows *rows, const struct unit *unit, const struc
 	struct cubin_row row = {
 		.file = is_file ? unit->first_file + state->file : 0,
 		.line = state->line,
-		.caller = state->caller,
-		.name = state->caller ? state->name : CUBIN_NAME_NONE,
+		.caller = is_called ? state->first_row + state->caller : 0,
+		.name = is_called ? state->name : CUBIN_NAME_NONE,
 	};
 	rows->has_names = rows->has_names || row.name != CUBIN_NAME_NONE;
 	rows->rows[rows->nr_rows++] = row;
 	return add_place(rows, state, rows->nr_rows - 1);
 }
 
-/* Callers are numbered within the sequence, and may be any number until its end is known. */
-static void number_callers(struct cubin_rows *rows, const struct state *state)
-{
-	uint32_t count = rows->nr_rows - state->first_row;
-
-	for (uint32_t i = state->first_row; i < rows->nr_rows; i++) {
-		struct cubin_row *row = &rows->rows[i];
-
-		row->caller = row->caller > 0 && row->caller <= count
-				      ? state->first_row + row->caller
-				      : 0;
-	}
-}
-
 static int end_sequence(struct cubin_rows *rows, struct state *state)
 {
 	int error = add_place(rows, state, CUBIN_ROW_END);
 
-	number_callers(rows, state);
 	*state = start_of_sequence;
 	state->first_row = rows->nr_rows;
 	return error;
@@ -295,7 +283,6 @@ static int run_program(struct table *table, const struct unit *unit, struct dwar
 	}
 	if (error)
 		return error;
-	number_callers(table->rows, &state); /* of a sequence without an end */
 	return program->failed ? -EBADMSG : 0;
 }
 

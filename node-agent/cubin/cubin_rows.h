@@ -4,8 +4,9 @@
  *   - Behind the table of files the header has 4 bytes more: where the unit's strings begin in .debug_str. Tables of
  *     unoptimized code (-G) lack them, and have no inlined functions.
  *   - Extended opcode 0x90, two ULEB numbers: the rows that follow are of a function that was inlined. The first number
- *     is the caller's row, counted from 1 within the sequence (0: nothing is inlined). The second is the function's
- *     name, an offset from the unit's strings. 0x91, a ULEB number: the name alone.
+ *     is the caller's row, counted from 1 within the sequence. Any number but that of an earlier row: nothing is
+ *     inlined. The second is the function's name, an offset from the unit's strings. 0x91, a ULEB number: the name
+ *     alone.
  *   - Each kernel starts at 0 of its own section, so that sequences overlap; relocations tell them apart
  *     (cubin_targets.h). libdw merges them, and finds callers of one kernel in another.
  * Pure; one thread at a time. */

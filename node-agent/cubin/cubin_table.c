@@ -302,15 +302,14 @@ enum cubin_state cubin_table_state(const struct cubin_table *table, uint64_t crc
 	return cubin ? cubin->state : CUBIN_UNKNOWN;
 }
 
-size_t cubin_table_find(const struct cubin_table *table, uint64_t crc, const char *function,
-			uint64_t offset, struct cubin_frame frames[CUBIN_FRAMES_MAX])
+struct cubin_code cubin_table_code(const struct cubin_table *table, uint64_t crc,
+				   const char *function)
 {
 	const struct cubin *cubin = find_cubin(table, crc);
 
 	return cubin && cubin->lines
-		       ? cubin_lines_find(cubin_cache_lines(table->cache, cubin->lines), function,
-					  offset, frames)
-		       : 0;
+		       ? cubin_lines_code(cubin_cache_lines(table->cache, cubin->lines), function)
+		       : (struct cubin_code){0};
 }
 
 void cubin_table_count(const struct cubin_table *table, struct cubin_counts *counts)

@@ -57,9 +57,10 @@ void cubin_table_give_up(struct cubin_table *table, uint64_t crc);
 
 enum cubin_state cubin_table_state(const struct cubin_table *table, uint64_t crc);
 
-/* As cubin_lines_find(); 0, too, if the cubin has no lines. The texts are borrowed until cubin_table_destroy(). */
-size_t cubin_table_find(const struct cubin_table *table, uint64_t crc, const char *function,
-			uint64_t offset, struct cubin_frame frames[CUBIN_FRAMES_MAX]);
+/* As cubin_lines_code(); not known, too, if the cubin has no lines. The code and all texts of its frames are borrowed
+ * until cubin_table_destroy(). */
+struct cubin_code cubin_table_code(const struct cubin_table *table, uint64_t crc,
+				   const char *function);
 
 void cubin_table_count(const struct cubin_table *table, struct cubin_counts *counts);
 

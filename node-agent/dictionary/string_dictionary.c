@@ -131,6 +131,13 @@ static int reserve_text(struct string_dictionary *strings)
 				 sizeof(*strings->texts));
 }
 
+uint32_t string_dictionary_find(const struct string_dictionary *strings, const char *data,
+				size_t size)
+{
+	size = strnlen(data, size < WIRE_STRING_MAX ? size : WIRE_STRING_MAX);
+	return size ? id_memory_find(strings->memory, id_memory_key(data, size)) : STRING_NONE;
+}
+
 int string_dictionary_intern(struct string_dictionary *strings, const char *data, size_t size,
 			     uint32_t *string_id)
 {

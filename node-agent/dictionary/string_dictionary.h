@@ -22,6 +22,10 @@ void string_dictionary_destroy(struct string_dictionary *strings);
 int string_dictionary_intern(struct string_dictionary *strings, const char *data, size_t size,
 			     uint32_t *string_id);
 
+/* Returns the id of a known string, cut in the same way; STRING_NONE: it is empty or not known. */
+uint32_t string_dictionary_find(const struct string_dictionary *strings, const char *data,
+				size_t size);
+
 uint32_t string_dictionary_count(const struct string_dictionary *strings);
 
 /* Returns the strings from first_id on, in order. None of them may have been sent. The array is borrowed until the next

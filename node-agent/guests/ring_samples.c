@@ -1,7 +1,6 @@
 #include "ring_samples.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +8,11 @@
 
 #include "base/array.h"
 #include "node-agent/cubin/cubin_table.h"
+#include "node-agent/places/sample_places.h"
 #include "proto/host_sample.h"
 #include "proto/record.h"
 
 #define REASON_TEXT_MAX 128u /* bytes */
-#define OFFSET_TEXT_MAX 32u
 #define NAMELESS        "<unknown>"
 
 static_assert(STACK_RESOLVER_DEPTH_MAX + CUBIN_FRAMES_MAX + 1 <= WIRE_STACK_DEPTH_MAX,
@@ -33,14 +32,15 @@ struct ring_samples {
 	const struct ring_outputs *outputs; /* borrowed */
 	struct stack_resolver *stacks;      /* borrowed; of launches */
 	uid_t user;
-	bool is_late;               /* the guest has not heard of all code */
-	bool gave_up;               /* nothing waits for the rest of a cubin any more */
-	uint64_t newest_ns;         /* of all definitions of samples */
-	struct cubin_table *cubins; /* owns; NULL: until the first cubin comes */
+	bool is_late;                 /* the guest has not heard of all code */
+	bool gave_up;                 /* nothing waits for the rest of a cubin any more */
+	bool is_closed;               /* no new names and stacks */
+	uint64_t newest_ns;           /* of all definitions of samples */
+	struct cubin_table *cubins;   /* owns; NULL: until the first cubin comes */
+	struct sample_places *places; /* owns; NULL: until the first sample comes */
 	uint32_t reasons[DEFINITION_STALL_REASONS_MAX]; /* string ids */
 	struct host_sample *samples;                    /* owns */
 	uint32_t nr_samples, max_samples;
-	uint32_t node_budget, text_room;
 	uint64_t nr_code_lost;        /* cubins that the ledger has */
 	struct waiting *first, **end; /* owns; the oldest, and where the next one goes */
 	uint32_t waiting_bytes;
@@ -55,8 +55,6 @@ struct ring_samples *ring_samples_create(const struct ring_outputs *outputs, uid
 	samples->outputs = outputs;
 	samples->user = user;
 	samples->end = &samples->first;
-	samples->node_budget = RING_SAMPLES_NODES_MAX;
-	samples->text_room = RING_SAMPLES_TEXT_MAX;
 	return samples;
 }
 
@@ -70,6 +68,7 @@ void ring_samples_destroy(struct ring_samples *samples)
 		samples->first = waiting->next;
 		free(waiting);
 	}
+	sample_places_destroy(samples->places);
 	cubin_table_destroy(samples->cubins);
 	free(samples->samples);
 	free(samples);
@@ -128,102 +127,9 @@ int ring_samples_cubin(struct ring_samples *samples, const struct definition_cub
 	return r == -EINVAL ? r : 0;
 }
 
-/* Enters a frame. file NULL: a name alone. */
-static int enter(struct ring_samples *samples, const char *file, const char *name, uint32_t line,
-		 struct message_frame *frame)
-{
-	const struct ring_outputs *outputs = samples->outputs;
-	struct message_code code = {0};
-	int r = 0;
-
-	if (file)
-		r = string_dictionary_intern(outputs->strings, file, strlen(file), &code.file);
-	if (r == 0)
-		r = string_dictionary_intern(outputs->strings, name, strlen(name), &code.name);
-	*frame = (struct message_frame){.offset = line};
-	return r ? r : stack_dictionary_add_code(outputs->stacks, code, &frame->code);
-}
-
-static size_t text_size(const struct cubin_frame *chain, size_t count, const char *kernel)
-{
-	size_t size = strlen(kernel);
-
-	for (size_t i = 0; i < count; i++)
-		size += (chain[i].file ? strlen(chain[i].file) : 0) +
-			(chain[i].function ? strlen(chain[i].function) : 0);
-	return size;
-}
-
-/* Makes the frames of an instruction, leaf first: its source, or its offset, and its kernel. */
-static int enter_all(struct ring_samples *samples, const struct waiting *of, const char *kernel,
-		     uint32_t offset, const struct cubin_frame *chain, size_t count,
-		     struct message_frame frames[CUBIN_FRAMES_MAX + 1], uint32_t *depth)
-{
-	char text[OFFSET_TEXT_MAX];
-	int r = 0;
-
-	*depth = 0;
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = enter(samples, chain[i].file, chain[i].function ? chain[i].function : kernel,
-			  chain[i].file ? chain[i].line : 0, &frames[(*depth)++]);
-	if (count == 0) {
-		snprintf(text, sizeof(text), "+0x%x", offset);
-		r = enter(samples, NULL, text, 0, &frames[(*depth)++]);
-	}
-	return r ? r
-		 : enter(samples, NULL, kernel,
-			 of->kind == HOST_SAMPLE_EXACT ? HOST_SAMPLE_EXACT_LINE : 0,
-			 &frames[(*depth)++]);
-}
-
-/* Finds the stack of an instruction. What finds no room has none, and its samples stay. 0 or -ENOMEM. */
-static int find_stack(struct ring_samples *samples, const struct waiting *of, const char *kernel,
-		      uint32_t offset, uint32_t *stack_id)
-{
-	struct cubin_frame chain[CUBIN_FRAMES_MAX];
-	struct message_frame frames[CUBIN_FRAMES_MAX + 1];
-	const uint32_t budget = samples->node_budget;
-	size_t count = 0, size;
-	uint32_t depth;
-
-	*stack_id = STACK_NODE_NONE;
-	if (samples->cubins)
-		count = cubin_table_find(samples->cubins, of->head.cubin_crc, kernel, offset,
-					 chain);
-	size = text_size(chain, count, kernel);
-	/* New names make new nodes, so nothing is entered unless there is room for all nodes. */
-	if (size > samples->text_room || budget < (count ? count : 1) + 1)
-		return 0;
-	int r = enter_all(samples, of, kernel, offset, chain, count, frames, &depth);
-	if (r == 0)
-		r = stack_dictionary_add_within(samples->outputs->stacks, of->launch, frames, depth,
-						&samples->node_budget, stack_id);
-	if (samples->node_budget != budget)
-		samples->text_room -= (uint32_t)size;
-	return r == -ENOMEM ? r : 0;
-}
-
 static uint32_t device_of(const struct definition_kernel_samples *head)
 {
 	return head->device_id < RECORD_DEVICES_MAX ? head->device_id : RECORD_DEVICES_MAX - 1;
-}
-
-static int add(struct ring_samples *samples, const struct waiting *of, const char *kernel,
-	       const struct definition_kernel_sample *entry)
-{
-	const struct definition_kernel_samples *head = &of->head;
-	struct host_sample sample = {
-		.time_ns = head->time_ns ? head->time_ns : 1,
-		.duration_ns = entry->count,
-		.tid = device_of(head),
-		.name_id = samples->reasons[entry->reason],
-		.kind = (uint8_t)of->kind,
-	};
-	int r = find_stack(samples, of, kernel, entry->offset, &sample.stack_id);
-
-	if (r == 0)
-		samples->samples[samples->nr_samples++] = sample;
-	return r;
 }
 
 static bool lacks_code(const struct ring_samples *samples, uint64_t crc)
@@ -234,30 +140,74 @@ static bool lacks_code(const struct ring_samples *samples, uint64_t crc)
 	return state == CUBIN_PARTIAL || (state == CUBIN_UNKNOWN && samples->is_late);
 }
 
+static void count(struct ring_samples *samples, const struct definition_kernel_samples *head,
+		  enum ledger_reason reason, uint64_t nr_samples)
+{
+	if (nr_samples)
+		process_ledger_count(samples->outputs->ledger, device_of(head), reason, nr_samples);
+}
+
+/* Finds what the samples of a definition have in common. */
+static int find_kernel(struct ring_samples *samples, const struct waiting *of,
+		       struct sample_kernel *kernel)
+{
+	const char *name = (const char *)of->entries +
+			   of->head.nr_entries * sizeof(struct definition_kernel_sample);
+
+	*kernel = (struct sample_kernel){
+		.launch = of->launch,
+		.line = of->kind == HOST_SAMPLE_EXACT ? HOST_SAMPLE_EXACT_LINE : 0,
+	};
+	if (!samples->places)
+		samples->places =
+			sample_places_create(samples->outputs->strings, samples->outputs->stacks);
+	if (!samples->places)
+		return -ENOMEM;
+	if (samples->is_closed)
+		sample_places_close(samples->places);
+	if (samples->cubins)
+		kernel->code = cubin_table_code(samples->cubins, of->head.cubin_crc, name);
+	return sample_places_kernel(samples->places, name, kernel);
+}
+
 /* Adds the samples of a definition that makes sense. */
 static int add_all(struct ring_samples *samples, const struct waiting *of)
 {
 	const struct definition_kernel_samples *head = &of->head;
-	const char *kernel = (const char *)of->entries +
-			     head->nr_entries * sizeof(struct definition_kernel_sample);
+	uint64_t sum = 0, by_place[SAMPLE_PLACE_NONE + 1] = {0};
 	struct definition_kernel_sample entry;
-	uint64_t sum = 0;
-	int r = 0;
+	struct sample_kernel kernel;
+	enum sample_place place;
+	int r = find_kernel(samples, of, &kernel);
 
-	if (array_reserve(&samples->samples, &samples->max_samples,
+	if (r == 0 &&
+	    array_reserve(&samples->samples, &samples->max_samples,
 			  samples->nr_samples + head->nr_entries, sizeof(*samples->samples)))
-		return -ENOMEM;
+		r = -ENOMEM;
 	for (uint32_t i = 0; i < head->nr_entries && r == 0; i++) {
 		memcpy(&entry, of->entries + i * sizeof(entry), sizeof(entry));
-		r = add(samples, of, kernel, &entry);
+		struct host_sample sample = {
+			.time_ns = head->time_ns ? head->time_ns : 1,
+			.duration_ns = entry.count,
+			.tid = device_of(head),
+			.name_id = samples->reasons[entry.reason],
+			.kind = (uint8_t)of->kind,
+		};
+
+		r = sample_places_find(samples->places, &kernel, entry.offset, &sample.stack_id,
+				       &place);
+		if (r)
+			break;
+		samples->samples[samples->nr_samples++] = sample;
+		by_place[place] += entry.count;
 		sum += entry.count;
 	}
 	if (of->kind == HOST_SAMPLE_EXACT && of->launch == STACK_NODE_NONE)
-		process_ledger_count(samples->outputs->ledger, device_of(head),
-				     LEDGER_EXACT_SAMPLE_NO_LAUNCH, sum);
+		count(samples, head, LEDGER_EXACT_SAMPLE_NO_LAUNCH, sum);
 	if (lacks_code(samples, head->cubin_crc))
-		process_ledger_count(samples->outputs->ledger, device_of(head),
-				     LEDGER_KERNEL_SAMPLE_NO_CODE, sum);
+		count(samples, head, LEDGER_KERNEL_SAMPLE_NO_CODE, sum);
+	count(samples, head, LEDGER_KERNEL_SAMPLE_NO_LINES, by_place[SAMPLE_PLACE_NO_LINES]);
+	count(samples, head, LEDGER_KERNEL_SAMPLE_NO_PLACE, by_place[SAMPLE_PLACE_NONE]);
 	return r;
 }
 
@@ -402,7 +352,9 @@ int ring_samples_add_exact(struct ring_samples *samples,
 
 void ring_samples_close(struct ring_samples *samples)
 {
-	samples->node_budget = 0;
+	samples->is_closed = true;
+	if (samples->places)
+		sample_places_close(samples->places);
 }
 
 bool ring_samples_waits(const struct ring_samples *samples)

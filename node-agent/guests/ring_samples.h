@@ -14,10 +14,8 @@
 
 #include "proto/definition.h"
 
-#define RING_SAMPLES_MAX       16384u     /* in one message, and those of one definition more */
-#define RING_SAMPLES_NODES_MAX (1u << 18) /* new nodes that the process's kernels may make */
-#define RING_SAMPLES_TEXT_MAX  (8u << 20) /* bytes of names and paths in them */
-#define RING_SAMPLES_WAITING   (4u << 20) /* bytes of definitions that wait for lines */
+#define RING_SAMPLES_MAX     16384u     /* in one message, and those of one definition more */
+#define RING_SAMPLES_WAITING (4u << 20) /* bytes of definitions that wait for lines */
 /* For so long, by the guest's clock, samples wait for the rest of a cubin of which a part has come. */
 #define RING_SAMPLES_REST_NS 5000000000ull
 
@@ -39,7 +37,8 @@ void ring_samples_came_late(struct ring_samples *samples);
 
 /* Take a definition: head, and size bytes behind it. 0; -EINVAL: no guest writes this; -ENOMEM. A cubin that finds no
  * room, or is damaged, is counted (LEDGER_GPU_CODE_LOST). So is a cubin whose samples find no room to wait for it: they
- * keep their numbers, and have no lines. Samples of a cubin of which not all has come are counted as those above. */
+ * keep their numbers, and have no lines. Samples of a cubin of which not all has come are counted as those above. So
+ * are samples whose place finds no room (LEDGER_KERNEL_SAMPLE_NO_LINES, LEDGER_KERNEL_SAMPLE_NO_PLACE). */
 int ring_samples_reason(struct ring_samples *samples, const struct definition_stall_reason *head,
 			const char *name, size_t size);
 int ring_samples_cubin(struct ring_samples *samples, const struct definition_cubin *head,

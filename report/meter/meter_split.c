@@ -4,15 +4,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report/stalls/stall_share.h"
+#include "report/statistics/exact_share.h"
 
 #define NS_PER_S 1000000000u
 
 /* A GPU's meter while it is divided. */
 struct account {
 	uint64_t idle, work, rest;
-	stall_sum total; /* rate by time of all rows */
-	stall_sum had;   /* of the rows that had their turn */
+	exact_sum total; /* rate by time of all rows */
+	exact_sum had;   /* of the rows that had their turn */
 	uint64_t given;
 };
 
@@ -31,12 +31,12 @@ static bool is_fitted(const struct metered_meter *meter)
 }
 
 /* Without a fit all time weighs the same. */
-static stall_sum weight_of(const struct metered_device *device, enum meter meter,
+static exact_sum weight_of(const struct metered_device *device, enum meter meter,
 			   const struct fold_row *row, uint32_t class)
 {
 	const struct metered_meter *of = &device->meters[meter];
 
-	return (stall_sum)(is_fitted(of) ? of->fit.class_rate[class] : 1) * row->ns;
+	return (exact_sum)(is_fitted(of) ? of->fit.class_rate[class] : 1) * row->ns;
 }
 
 static struct account *account_of(const struct split *split, const struct metered_device *device,
@@ -62,16 +62,16 @@ static int weigh(void *context, const struct fold_row *row)
 	return 0;
 }
 
-static uint64_t to_amount(stall_sum rate_ns)
+static uint64_t to_amount(exact_sum rate_ns)
 {
-	const stall_sum amount = (rate_ns + NS_PER_S / 2) / NS_PER_S;
+	const exact_sum amount = (rate_ns + NS_PER_S / 2) / NS_PER_S;
 
 	return amount > UINT64_MAX ? UINT64_MAX : (uint64_t)amount;
 }
 
 static void open_account(struct account *account, const struct metered_meter *meter)
 {
-	const uint64_t idle = to_amount((stall_sum)meter->fit.idle_rate * meter->ns);
+	const uint64_t idle = to_amount((exact_sum)meter->fit.idle_rate * meter->ns);
 	const uint64_t work = to_amount(account->total);
 
 	account->idle = idle < meter->amount ? idle : meter->amount;
@@ -90,7 +90,7 @@ static void give_work(const struct split *split, enum meter meter, uint32_t clas
 
 	account->had += weight_of(part->device, meter, part->row, class);
 	const uint64_t until =
-		account->total ? stall_share(account->work, account->had, account->total) : 0;
+		account->total ? exact_share(account->work, account->had, account->total) : 0;
 
 	part->known |= 1u << meter;
 	part->amounts[meter] = until - account->given;

@@ -8,7 +8,7 @@
 #include "aggregator/profile/kept_log.h"
 #include "base/array.h"
 #include "proto/ledger.h"
-#include "report/stalls/stall_share.h"
+#include "report/statistics/exact_share.h"
 #include "report/telemetry/gpu_telemetry.h"
 
 /* A row whose readings took another time than itself had a pause. */
@@ -41,7 +41,7 @@ static void take_meters(struct meter_stretch *stretch, const struct device_telem
 		if (known_ns == 0 || apart(known_ns, stretch->ns) > stretch->ns / ROW_PART)
 			continue;
 		stretch->known |= 1u << i;
-		stretch->amounts[i] = stall_share(amount, stretch->ns, known_ns);
+		stretch->amounts[i] = exact_share(amount, stretch->ns, known_ns);
 	}
 }
 

@@ -47,7 +47,7 @@ struct judge {
 		absent; /* the notice about ranks that are not there, index of report_names; 0: none */
 	uint32_t *notes; /* owns; texts of what the profile lacks, indexes of report_names */
 	uint32_t failed, chosen; /* notices, indexes of report_names; 0: none */
-	bool has_nodes_missing, has_sums;
+	bool has_nodes_missing, has_sums, lacks_samples;
 	uint32_t nr_hosts;
 };
 
@@ -241,6 +241,7 @@ static int judge_process(struct judge *judge, uint32_t id)
 			return add_process(&judge->interrupted, process, 1);
 		if (profile_ledger_of(process, LEDGER_TERMINATED_END))
 			return add_process(&judge->ended, process, 1);
+		judge->lacks_samples |= profile_ledger_of(process, LEDGER_KERNEL_SAMPLES) != 0;
 		return add_process(&judge->killed, process, 1);
 	}
 	if (process->state != PROCESS_RUNNING || judge->is_open[id])
@@ -363,9 +364,7 @@ static bool write_faults(FILE *out, const struct judge *judge)
 		fputs(" did not say goodbye, so what came later is missing", out);
 		write_places(out, judge, &judge->agents, "since");
 	}
-	write_process_fault(out, judge, &judge->killed,
-			    "ended without a goodbye (killed, or by _exit), so up to 0.5 s before "
-			    "the end may be missing [unclean_end]",
+	write_process_fault(out, judge, &judge->killed, report_fault_killed(judge->lacks_samples),
 			    "at", &any);
 	write_process_fault(out, judge, &judge->unseen,
 			    "ended while no agent read, so what came later may be missing", "since",

@@ -154,6 +154,16 @@ void report_fault_fini(struct report_fault *fault)
 	free(fault->places);
 }
 
+const char *report_fault_killed(bool sampled)
+{
+	return sampled ? "ended without a goodbye (killed, or by _exit), so up to 0.5 s before the "
+			 "end, "
+			 "and 1 s of samples of kernels, may be missing [unclean_end]"
+		       : "ended without a goodbye (killed, or by _exit), so up to 0.5 s before the "
+			 "end "
+			 "may be missing [unclean_end]";
+}
+
 void report_fault_write_stop(const struct report_fault *fault, const char *how, FILE *out)
 {
 	uint64_t since_ns = 0;

@@ -64,6 +64,10 @@ void report_fault_write_nodes(uint64_t missing, uint64_t of, bool has_parts, FIL
 /* Writes that so many aggregators of all ended without closing their parts. */
 void report_fault_write_abandoned(uint64_t nr_open, uint64_t nr_writers, FILE *out);
 
+/* Returns what killed processes are and lack. sampled: kernels of one of them were sampled, whose samples the guest
+ * fetches once a second. */
+const char *report_fault_killed(bool sampled);
+
 /* Writes "stopped by …" with the time of that, if it is known, and what may be missing. */
 void report_fault_write_stop(const struct report_fault *fault, const char *how, FILE *out);
 

@@ -5,9 +5,8 @@
 
 #include <stdint.h>
 
-#include "stall_share.h"
-
 #include "report/profile/profile.h"
+#include "report/statistics/exact_share.h"
 
 /* The samples of one place for one reason. */
 struct stall_place {
@@ -25,7 +24,7 @@ struct stall_kernel {
 	/* by count, the most first, then by the content of stack and reason */
 	const struct stall_place *places;
 	uint32_t nr_places; /* above 0 */
-	stall_sum count;    /* of all places */
+	exact_sum count;    /* of all places */
 };
 
 /* Kernels, by process, device, name, launch. */

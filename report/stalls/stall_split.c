@@ -37,7 +37,7 @@ struct split {
 struct pieces {
 	struct stall_part parts[STALL_PLACES_MAX + STALL_REASONS_MAX + 1]; /* count: of all rows */
 	uint32_t nr_parts;
-	stall_sum count; /* of all parts */
+	exact_sum count; /* of all parts */
 };
 
 /* ---- rows */
@@ -138,7 +138,7 @@ static uint32_t nr_own(const struct stall_kernel *kernel, uint64_t ns, uint64_t 
 
 	while (nr < kernel->nr_places && nr < STALL_PLACES_MAX &&
 	       (nr < STALL_PLACES_LEAST ||
-		stall_share(ns, kernel->places[nr].count, kernel->count) >= least_ns))
+		exact_share(ns, kernel->places[nr].count, kernel->count) >= least_ns))
 		nr++;
 	/* One place more takes no more room than its sum would. */
 	return nr + 1 == kernel->nr_places && nr < STALL_PLACES_MAX ? nr + 1 : nr;
@@ -202,7 +202,7 @@ static int give_without_record(const struct split *split, const struct stall_ker
 /* A row's nanoseconds are divided over its parts, and a part's samples over the rows: both sums are exact. weights: of
  * the rows that had their turn; of these and this one; of all. */
 struct turn {
-	stall_sum before, after, total;
+	exact_sum before, after, total;
 	bool has_time, is_assumed;
 	bool is_empty; /* parts have no samples to give: they were given to others */
 };
@@ -210,7 +210,7 @@ struct turn {
 static int give_row(const struct split *split, const struct pieces *pieces, const struct row *row,
 		    const struct turn *turn)
 {
-	stall_sum samples = 0;
+	exact_sum samples = 0;
 	uint64_t given_ns = 0;
 	int error = 0;
 
@@ -219,13 +219,13 @@ static int give_row(const struct split *split, const struct pieces *pieces, cons
 
 		samples += part.count;
 		const uint64_t until_ns =
-			turn->has_time ? stall_share(row->ns, samples, pieces->count) : 0;
+			turn->has_time ? exact_share(row->ns, samples, pieces->count) : 0;
 		part.ns = until_ns - given_ns;
 		given_ns = until_ns;
 		part.count = turn->is_empty
 				     ? 0
-				     : stall_share(part.count, turn->after, turn->total) -
-					       stall_share(part.count, turn->before, turn->total);
+				     : exact_share(part.count, turn->after, turn->total) -
+					       exact_share(part.count, turn->before, turn->total);
 		part.key = &row->key;
 		part.has_record = true;
 		part.is_assumed = turn->is_assumed;
@@ -252,7 +252,7 @@ static int give_rows(const struct split *split, const struct rows *rows,
 		     const struct stall_kernel *by, const struct stall_kernel *own, bool any,
 		     struct turn turn, struct pieces *pieces)
 {
-	const stall_sum least_ns = (stall_sum)split->least_ns * rows->nr_paths;
+	const exact_sum least_ns = (exact_sum)split->least_ns * rows->nr_paths;
 	uint64_t ns = 0;
 	int error = 0;
 

@@ -17,9 +17,10 @@ static volatile size_t length_of_all; /* the texts must be read */
 static void check_place(const struct cubin_lines *lines, const char *name, uint64_t offset)
 {
 	struct cubin_frame frames[CUBIN_FRAMES_MAX], again[CUBIN_FRAMES_MAX];
-	size_t count = cubin_lines_find(lines, name, offset, frames);
+	size_t count = cubin_code_find(cubin_lines_code(lines, name), offset, frames);
 
-	if (count > CUBIN_FRAMES_MAX || cubin_lines_find(lines, name, offset, again) != count)
+	if (count > CUBIN_FRAMES_MAX ||
+	    cubin_code_find(cubin_lines_code(lines, name), offset, again) != count)
 		abort();
 	for (size_t i = 0; i < count; i++) {
 		if (frames[i].function != again[i].function || frames[i].file != again[i].file ||
@@ -46,7 +47,7 @@ static void check_functions(const struct cubin_lines *lines,
 			check_place(lines, name, at);
 		check_place(lines, name, found->size - 1);
 		struct cubin_frame frames[CUBIN_FRAMES_MAX];
-		if (cubin_lines_find(lines, name, found->size, frames) != 0)
+		if (cubin_code_find(cubin_lines_code(lines, name), found->size, frames) != 0)
 			abort();
 	}
 }

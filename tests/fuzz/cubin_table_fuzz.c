@@ -47,7 +47,8 @@ static void check(const struct cubin_table *table, uint32_t size)
 		enum cubin_state state = cubin_table_state(table, CRC(i));
 		bool is_begun = memchr(has[i], 1, size), is_whole = !memchr(has[i], 0, size);
 		struct cubin_frame frames[CUBIN_FRAMES_MAX];
-		size_t count = cubin_table_find(table, CRC(i), "kernel", 64, frames);
+		size_t count =
+			cubin_code_find(cubin_table_code(table, CRC(i), "kernel"), 64, frames);
 
 		if ((state == CUBIN_UNKNOWN) == is_begun ||
 		    (state == CUBIN_PARTIAL) != (is_begun && !is_whole) || state == CUBIN_REFUSED ||

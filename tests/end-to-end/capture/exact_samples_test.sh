@@ -111,6 +111,12 @@ done
 page_data "$scratch/both.html" >"$scratch/both.page"
 contains "both: the page compares" "$scratch/both.page" '"agreement":['
 
+# Within a capture window, which is shorter than the run.
+profile duty --sample-gpu 1000000/s --duty 1s/1100ms -- --launches 400000 --kernels 3 --one-name --sync-every 100
+same "duty: samples in the ledger" "$(ledger duty 75)" "$(given duty)"
+check "duty: windows were counted" test "$(ledger duty 79)" -gt 0
+check "duty: samples have their launches" test "$(ledger duty 75)" -gt "$(ledger duty 78)"
+
 # A process that ends in a window, by itself or not, ends as ever.
 for how in return _exit abort; do
 	FAKE_CUDA_SAMPLES=$scratch/$how.samples "$flamegrid" run --sample-gpu 1000000/s -o "$scratch/$how" --devices "$list" -- \

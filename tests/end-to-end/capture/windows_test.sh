@@ -101,7 +101,8 @@ captured whole -- --rounds 5
 same "the whole run has no windows" "$(grep -c 'not the run' "$scratch/whole.err")" 0
 
 # Bad options end before the command starts.
-for bad in "--delay 1x" "--duration 0" "--duty 2s/1s" "--duty 1s" "--capture-range nvtx:" "--capture-range other"; do
+for bad in "--delay 1x" "--duration 0" "--duty 2s/1s" "--duty 1s" "--sample-gpu 9/s --duty 50ms/1s" "--duty 999ms/2s --sample-gpu 9/s" \
+	"--capture-range nvtx:" "--capture-range other"; do
 	"$flamegrid" run $bad -o "$scratch/bad" -- touch "$scratch/started" 2>"$scratch/bad.err"
 	same "$bad: status" $? 125
 	check "$bad: one line" [ "$(wc -l <"$scratch/bad.err")" -eq 1 ]

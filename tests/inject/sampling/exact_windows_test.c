@@ -41,8 +41,6 @@ static void want(uint32_t rate)
 {
 	kernel_sampler_use_windows(rate);
 	sampling_fixture_begin(0);
-	assert_false(exact_windows_are_wanted());
-	sampling_fixture_step();
 	assert_true(exact_windows_are_wanted());
 	assert_true(sampling_stub.contexts[0].windows);
 	assert_int_equal(sampling_stub.contexts[0].nr_started, 0);
@@ -127,6 +125,23 @@ static void the_end_of_a_session_closes_its_window(void **state)
 	assert_int_equal(count(LEDGER_EXACT_SAMPLES), 5);
 	assert_int_equal(count(LEDGER_EXACT_WINDOWS), 1);
 	launch(2, 3); /* as if nothing had been */
+}
+
+static void windows_of_all_sessions_of_a_gpu_share_their_time(void **state)
+{
+	(void)state;
+	want(100);
+	launch(1, 3);
+	sampling_fixture.later_s += 1;
+	launch(2, 3);
+	assert_int_equal(sampling_stub.contexts[0].nr_stopped, 1);
+	kernel_sampler_end(false);
+	sampling_fixture_step();
+	assert_int_equal(sampling_stub.contexts[0].nr_enabled, 2);
+	assert_false(exact_windows_are_wanted());
+	sampling_fixture.later_s += EXACT_PACE_SHARE;
+	sampling_fixture_step();
+	assert_true(exact_windows_are_wanted());
 }
 
 static void a_session_stays_if_a_launch_does_not_end(void **state)
@@ -237,6 +252,7 @@ int main(void)
 		TEST(launches_open_and_close_a_window_and_samples_are_theirs),
 		TEST(a_window_stays_open_beside_a_launch_from_before_it),
 		TEST(the_end_of_a_session_closes_its_window),
+		TEST(windows_of_all_sessions_of_a_gpu_share_their_time),
 		TEST(a_session_stays_if_a_launch_does_not_end),
 		TEST(a_window_that_cannot_begin_or_end_is_said),
 		TEST(a_full_buffer_begins_another_session),

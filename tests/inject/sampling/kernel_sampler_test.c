@@ -127,16 +127,52 @@ static void totals_of_cupti_need_not_be_those_of_its_parts(void **state)
 	sampling_fixture_ledger(18 + 12, 3, 7);
 }
 
-static void looks_are_a_second_apart(void **state)
+static void the_first_look_comes_soon_and_later_ones_are_a_second_apart(void **state)
 {
 	(void)state;
 	sampling_fixture_begin(0);
-	for (int i = 0; i < 20; i++)
-		kernel_sampler_step();
 	assert_int_equal(sampling_stub.contexts[0].nr_looks, 0);
-	sampling_fixture_step();
 	kernel_sampler_step();
 	assert_int_equal(sampling_stub.contexts[0].nr_looks, 1);
+	for (int i = 0; i < 5; i++)
+		sampling_fixture_step();
+	assert_int_equal(sampling_stub.contexts[0].nr_looks, 6);
+	for (int i = 0; i < 20; i++)
+		kernel_sampler_step();
+	assert_int_equal(sampling_stub.contexts[0].nr_looks, 6);
+	sampling_fixture_step();
+	kernel_sampler_step();
+	assert_int_equal(sampling_stub.contexts[0].nr_looks, 7);
+}
+
+/* A loader that does not know libnvperf_host lets CUPTI sample nothing, unless it is mapped. */
+static void host_part_of_cupti_is_mapped_before_a_session(void **state)
+{
+	(void)state;
+	sampling_fixture_begin(0);
+	assert_ptr_equal(sampling_fixture.mapped, sampling_stub_library().sampling_enable);
+	assert_int_equal(sampling_fixture.nr_enabled_when_mapped, 0);
+	assert_int_equal(sampling_stub.contexts[0].nr_enabled, 1);
+}
+
+/* The ledger refuses numbers that nothing can reach, and with them all others of the process. */
+static void absurd_totals_of_cupti_are_bounded(void **state)
+{
+	struct stub_instruction waiting[] = {{1, 0, 1, "k", {10, 0, 0}}};
+	const uint64_t most = 1u << 30;
+
+	(void)state;
+	sampling_fixture_begin(0);
+	sampling_stub_wait(0, waiting, 1);
+	sampling_stub.contexts[0].wrong = INT64_MAX;
+	sampling_fixture_step();
+	sampling_fixture_ledger(most, 0, most - 10);
+	sampling_stub_wait(0, waiting, 1);
+	sampling_stub.contexts[0].wrong = 0;
+	sampling_stub.contexts[0].other = UINT64_MAX - 3;
+	sampling_stub.contexts[0].dropped = UINT64_MAX - 5;
+	sampling_fixture_step();
+	sampling_fixture_ledger(3 * most + 10, most, 2 * most - 10);
 }
 
 static void the_end_passes_on_what_was_left(void **state)
@@ -332,7 +368,9 @@ int main(void)
 		TEST(a_kernel_with_many_entries_needs_several_definitions),
 		TEST(names_are_cut_and_may_be_missing),
 		TEST(totals_of_cupti_need_not_be_those_of_its_parts),
-		TEST(looks_are_a_second_apart),
+		TEST(absurd_totals_of_cupti_are_bounded),
+		TEST(host_part_of_cupti_is_mapped_before_a_session),
+		TEST(the_first_look_comes_soon_and_later_ones_are_a_second_apart),
 		TEST(the_end_passes_on_what_was_left),
 		TEST(periods_fit_the_gpu),
 		TEST(a_full_buffer_ends_the_session_and_begins_another),

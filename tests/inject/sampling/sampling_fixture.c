@@ -13,6 +13,14 @@ struct sampling_fixture sampling_fixture;
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 struct device_query_speed __wrap_device_query_speed(uint32_t ordinal);
+void __wrap_cupti_host_part_map(const void *function);
+
+/* It maps nothing. */
+void __wrap_cupti_host_part_map(const void *function)
+{
+	sampling_fixture.mapped = function;
+	sampling_fixture.nr_enabled_when_mapped = sampling_stub.contexts[0].nr_enabled;
+}
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {

@@ -1,5 +1,5 @@
-/* The sampler of kernels on the stub of CUPTI, with a ring, and what came out of it. It replaces the clocks and
- * device_query_speed(): wrap both. Fails the running test on any error. One thread at a time, if nothing is said. */
+/* The sampler of kernels on the stub of CUPTI, with a ring, and what came out of it. It replaces the clocks,
+ * device_query_speed() and cupti_host_part_map(): wrap them. Fails the running test on any error. One thread at a time, if nothing is said. */
 #ifndef SAMPLING_FIXTURE_H
 #define SAMPLING_FIXTURE_H
 
@@ -33,6 +33,9 @@ struct sampling_fixture {
 	struct definition_writer writer;
 	struct cupti_library library; /* the stub's */
 	struct device_query_speed speed;
+	/* the function by which CUPTI's host part was mapped last, and the sessions that had begun on context 0 */
+	const void *mapped;
+	uint32_t nr_enabled_when_mapped;
 	/* any thread: seconds added to all clocks but the real one; nobody waits for the real one */
 	_Atomic time_t later_s;
 	atomic_bool real_time_is_over;

@@ -23,7 +23,7 @@ static size_t read_file(const char *path, char *bytes)
 static void answer(const struct cubin_lines *lines, const char *function, uint64_t offset)
 {
 	struct cubin_frame frames[CUBIN_FRAMES_MAX];
-	size_t count = cubin_lines_find(lines, function, offset, frames);
+	size_t count = cubin_code_find(cubin_lines_code(lines, function), offset, frames);
 
 	for (size_t i = 0; i < count; i++)
 		printf("%s%s\t%s\t%" PRIu32, i ? "\t" : "",

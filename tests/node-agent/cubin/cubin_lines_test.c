@@ -36,7 +36,7 @@ static void assert_chain(const struct cubin_lines *lines, const char *function, 
 			 const char *expected)
 {
 	struct cubin_frame frames[CUBIN_FRAMES_MAX];
-	size_t count = cubin_lines_find(lines, function, offset, frames);
+	size_t count = cubin_code_find(cubin_lines_code(lines, function), offset, frames);
 	char text[4096] = "", *end = text;
 
 	for (size_t i = 0; i < count; i++)
@@ -144,6 +144,33 @@ static void paths_have_the_directories_that_the_table_has(void **state)
 	assert_chain(lines, "a", 32, "a two.h:4");
 	assert_chain(lines, "a", 48, "a /abs/three.h:5");
 	assert_chain(lines, "a", 64, "");
+	cubin_lines_destroy(lines);
+}
+
+static void long_path_is_cut(void **state)
+{
+	static char name[3 * CUBIN_PATH_MAX];
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
+	struct cubin_lines *lines;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 64);
+	fixture_begin(&fixture);
+	fixture_byte(&fixture, 0);
+	fixture_number(&fixture, 1 + sizeof(name) + 3);
+	fixture_byte(&fixture, 3);
+	fixture_bytes(&fixture, name, sizeof(name));
+	fixture_bytes(&fixture, "\1\0\0", 3); /* in the first directory */
+	fixture_address(&fixture, 0, 0);
+	fixture_bytes(&fixture, "\4\4", 2);
+	fixture_row(&fixture, 0, 10);
+	fixture_end_sequence(&fixture, 16);
+	fixture_end(&fixture);
+	assert_int_equal(create(&lines), 0);
+	assert_int_equal(cubin_code_find(cubin_lines_code(lines, "a"), 0, frames), 1);
+	assert_int_equal(strlen(frames[0].file), CUBIN_PATH_MAX);
+	assert_memory_equal(frames[0].file, "/src/xxx", 8);
 	cubin_lines_destroy(lines);
 }
 
@@ -359,9 +386,9 @@ static void empty_name_is_not_known(void **state)
 	cubin_lines_destroy(lines);
 }
 
-static void circular_chain_ends_at_the_bound(void **state)
+/* Real rows name earlier ones; a row that names itself or a later one would be a chain without an end. */
+static void caller_is_an_earlier_row(void **state)
 {
-	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 	struct cubin_lines *lines;
 
 	(void)state;
@@ -372,17 +399,45 @@ static void circular_chain_ends_at_the_bound(void **state)
 	fixture_address(&fixture, 0, 0);
 	fixture_inline(&fixture, 2, 0);
 	fixture_row(&fixture, 0, 10);
+	fixture_inline(&fixture, 2, 5);
+	fixture_row(&fixture, 16, 10);
 	fixture_inline(&fixture, 1, 5);
-	fixture_row(&fixture, 0, 10);
-	fixture_inline(&fixture, 4, 0); /* no such row */
+	fixture_row(&fixture, 16, 10);
+	fixture_inline(&fixture, 9, 0); /* no such row */
 	fixture_row(&fixture, 16, 10);
 	fixture_end_sequence(&fixture, 16);
 	fixture_end(&fixture);
 	assert_int_equal(create(&lines), 0);
-	assert_int_equal(cubin_lines_find(lines, "a", 0, frames), CUBIN_FRAMES_MAX);
-	assert_string_equal(frames[0].function, "middle");
-	assert_string_equal(frames[CUBIN_FRAMES_MAX - 1].function, "leaf");
-	assert_chain(lines, "a", 16, "a /src/one.cu:31");
+	assert_chain(lines, "a", 0, "a /src/one.cu:11");
+	assert_chain(lines, "a", 16, "a /src/one.cu:21");
+	assert_chain(lines, "a", 32, "middle /src/one.cu:31 < a /src/one.cu:11");
+	assert_chain(lines, "a", 48, "a /src/one.cu:41");
+	cubin_lines_destroy(lines);
+}
+
+static void chain_ends_at_the_bound(void **state)
+{
+	struct cubin_frame frames[CUBIN_FRAMES_MAX];
+	struct cubin_lines *lines;
+
+	(void)state;
+	fixture.strings = strings;
+	fixture.strings_size = sizeof(strings);
+	fixture_symbol_add(&fixture, "a", FIXTURE_TEXT_A, 0, 64);
+	fixture_begin(&fixture);
+	fixture_address(&fixture, 0, 0);
+	fixture_row(&fixture, 0, 10);
+	for (uint32_t row = 1; row <= CUBIN_FRAMES_MAX; row++) {
+		fixture_inline(&fixture, row, 0);
+		fixture_row(&fixture, 0, 1);
+	}
+	fixture_end_sequence(&fixture, 16);
+	fixture_end(&fixture);
+	assert_int_equal(create(&lines), 0);
+	assert_int_equal(cubin_code_find(cubin_lines_code(lines, "a"), 0, frames),
+			 CUBIN_FRAMES_MAX);
+	assert_int_equal(frames[0].line, 11 + CUBIN_FRAMES_MAX);
+	assert_int_equal(frames[CUBIN_FRAMES_MAX - 1].line, 12);
 	cubin_lines_destroy(lines);
 }
 
@@ -525,6 +580,7 @@ int main(void)
 		TEST(addends_may_lie_in_the_table),
 		TEST(relocations_of_all_addresses_are_applied),
 		TEST(paths_have_the_directories_that_the_table_has),
+		TEST(long_path_is_cut),
 		TEST(special_and_standard_opcodes_move_as_dwarf_says),
 		TEST(line_zero_is_no_line),
 		TEST(callers_are_rows_of_the_same_sequence),
@@ -534,7 +590,8 @@ int main(void)
 		TEST(names_of_units_count_from_the_places_that_they_tell),
 		TEST(names_behind_the_strings_are_not_known),
 		TEST(empty_name_is_not_known),
-		TEST(circular_chain_ends_at_the_bound),
+		TEST(caller_is_an_earlier_row),
+		TEST(chain_ends_at_the_bound),
 		TEST(function_within_a_kernel_is_found_by_both_names),
 		TEST(name_of_two_functions_is_not_known),
 		TEST(versions_two_to_four_are_read),

@@ -56,7 +56,7 @@ static void assert_line(const struct cubin_table *in, uint64_t crc, uint32_t lin
 {
 	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 
-	assert_int_equal(cubin_table_find(in, crc, "a", 16, frames), line ? 1 : 0);
+	assert_int_equal(cubin_code_find(cubin_table_code(in, crc, "a"), 16, frames), line ? 1 : 0);
 	if (line) {
 		assert_string_equal(frames[0].function, "a");
 		assert_int_equal(frames[0].line, line);

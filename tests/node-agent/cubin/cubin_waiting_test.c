@@ -61,7 +61,7 @@ static uint32_t line_of(uint64_t crc)
 {
 	struct cubin_frame frames[CUBIN_FRAMES_MAX];
 
-	return cubin_table_find(table, crc, "a", 16, frames) ? frames[0].line : 0;
+	return cubin_code_find(cubin_table_code(table, crc, "a"), 16, frames) ? frames[0].line : 0;
 }
 
 static void add(uint64_t crc)

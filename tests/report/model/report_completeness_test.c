@@ -167,6 +167,26 @@ static void a_killed_process_is_incomplete_and_no_lost_record(void **state)
 	assert_int_equal(report_fixture.tree->lost, 0);
 }
 
+static void a_killed_process_lacks_more_of_its_kernels_samples(void **state)
+{
+	const struct ledger_entry entries[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_UNCLEAN_END, 1, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_KERNEL_SAMPLES, 2, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_KERNEL_SAMPLE_LOST, 2, 0},
+	};
+
+	(void)state;
+	completeness_kernels(1);
+	completeness_process(1)->state = PROCESS_UNCLEAN;
+	completeness_process(1)->spoke_ns = COMPLETENESS_NOON_NS;
+	assert_int_equal(roster_process_set_ledger(completeness_process(1), entries, 3), 0);
+	completeness_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 1 process ended without a goodbye (killed, or by _exit), "
+		"so up to 0.5 s before the end, and 1 s of samples of kernels, may be missing "
+		"[unclean_end]: node01 (rank 3) at 2026-11-22 12:01:07");
+}
+
 /* However it ended: what it did after it gave up is nowhere. */
 static void a_process_that_gave_up_is_recorded_in_part(void **state)
 {
@@ -454,6 +474,7 @@ int main(void)
 		TEST(samples_of_the_kernel_die_with_their_agent),
 		TEST(samples_of_kernels_are_those_that_were_counted),
 		TEST(a_killed_process_is_incomplete_and_no_lost_record),
+		TEST(a_killed_process_lacks_more_of_its_kernels_samples),
 		TEST(a_process_that_gave_up_is_recorded_in_part),
 		TEST(a_stop_by_the_user_is_a_normal_end),
 		TEST(a_stop_hides_no_killed_rank),

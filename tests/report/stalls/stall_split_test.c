@@ -15,7 +15,7 @@
 #include "proto/host_sample.h"
 #include "report/model/report_plane.h"
 #include "report/stalls/stall_account.h"
-#include "report/stalls/stall_share.h"
+#include "report/statistics/exact_share.h"
 #include "tests/report/model/report_fixture.h"
 
 #define SEEDS     200u
@@ -244,21 +244,21 @@ static void shares_sum_to_the_whole_for_any_numbers(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]); i++)
 		for (size_t j = 0; j < sizeof(totals) / sizeof(totals[0]); j++) {
-			const stall_sum total = (stall_sum)totals[j] * (j + 1);
+			const exact_sum total = (exact_sum)totals[j] * (j + 1);
 			uint64_t before = 0;
 
 			for (uint32_t part = 0; part <= 100; part++) {
 				const uint64_t share =
-					stall_share(wholes[i], total / 100 * part, total);
+					exact_share(wholes[i], total / 100 * part, total);
 
 				assert_true(share >= before && share <= wholes[i]);
 				before = share;
 			}
-			assert_int_equal(stall_share(wholes[i], total, total), wholes[i]);
-			assert_int_equal(stall_share(wholes[i], 0, total), 0);
+			assert_int_equal(exact_share(wholes[i], total, total), wholes[i]);
+			assert_int_equal(exact_share(wholes[i], 0, total), 0);
 		}
-	assert_int_equal(stall_share(3, 1, 2), 2);
-	assert_int_equal(stall_share(1, 1, 3), 0);
+	assert_int_equal(exact_share(3, 1, 2), 2);
+	assert_int_equal(exact_share(1, 1, 3), 0);
 }
 
 /* Counts the lines of a text that have a word. */

@@ -51,7 +51,8 @@ static struct {
 	uint32_t on[SESSIONS_MAX]; /* context ids; 0: unused */
 	CUpti_PCSamplingData *buffers[SESSIONS_MAX];
 	uint64_t other[SESSIONS_MAX], dropped[SESSIONS_MAX];
-	bool serialized[SESSIONS_MAX], started[SESSIONS_MAX];
+	/* Nothing is sampled before a session is configured, as its mode is not known. */
+	bool configured[SESSIONS_MAX], serialized[SESSIONS_MAX], started[SESSIONS_MAX];
 	struct exact *exact; /* owns */
 	size_t nr_exact, room;
 	bool registered, loaded;
@@ -146,7 +147,8 @@ void pc_sampling_record(const struct sim_operation *operation)
 		return;
 	pthread_mutex_lock(&self.lock);
 	uint32_t session = session_of(operation->context_id);
-	if (session < SESSIONS_MAX && (!self.serialized[session] || self.started[session]))
+	if (session < SESSIONS_MAX && self.configured[session] &&
+	    (!self.serialized[session] || self.started[session]))
 		sample(operation, session);
 	pthread_mutex_unlock(&self.lock);
 }
@@ -241,6 +243,7 @@ CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params)
 		self.on[session] = id_of(params->ctx);
 		self.buffers[session] = NULL;
 		self.other[session] = self.dropped[session] = 0;
+		self.configured[session] = false;
 		self.serialized[session] = self.started[session] = false;
 	}
 	if (!self.registered && getenv("FAKE_CUDA_SAMPLES"))
@@ -398,6 +401,8 @@ cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams
 			self.serialized[session] = info->attributeData.enableStartStopControlData
 							   .enableStartStopControl;
 	}
+	if (session < SESSIONS_MAX)
+		self.configured[session] = true;
 	pthread_mutex_unlock(&self.lock);
 	return session < SESSIONS_MAX ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_CONTEXT;
 }
