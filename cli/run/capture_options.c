@@ -311,6 +311,30 @@ int capture_options_take(struct capture_options *options, const char *name, cons
 	return -ENOENT;
 }
 
+const char *capture_options_of_counters(const struct capture_options *options)
+{
+	return options->metrics.nr_names                ? "--metrics"
+	       : options->sample_rate                   ? "--sample-gpu"
+	       : options->record & RECORD_OPTION_STALLS ? "--record stalls"
+							: NULL;
+}
+
+int capture_options_check(const struct capture_options *options, char **error)
+{
+	const bool stalls = options->record & RECORD_OPTION_STALLS;
+
+	*error = NULL;
+	if (options->metrics.nr_names && (options->sample_rate || stalls))
+		return error_text_set(error, -EINVAL,
+				      "--metrics and %s need the same counters: choose one",
+				      options->sample_rate ? "--sample-gpu" : "--record stalls");
+	if (options->sample_rate && stalls)
+		return error_text_set(error, -EINVAL,
+				      "--sample-gpu and --record stalls are two ways of sampling, "
+				      "and a process has one: choose one");
+	return 0;
+}
+
 bool capture_options_is_in_environment(const char *name)
 {
 	for (size_t i = 0; i < NR_OPTIONS; i++) {

@@ -119,6 +119,28 @@ contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofl
 contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
 "$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
 contains "options: with stalls" "$scratch/err" "--metrics and --record stalls need the same counters"
+for other in "--metrics sol" "--metrics sol --ranges x"; do
+	"$flamegrid" run $other --sample-gpu 1000/s -- true 2>"$scratch/err"
+	same "options: $other with exact windows: status" $? 125
+	contains "options: $other with exact windows" "$scratch/err" "--metrics and --sample-gpu need the same counters"
+done
+"$flamegrid" run --sample-gpu 1000/s --record stalls -- true 2>"$scratch/err"
+same "options: both ways of sampling: status" $? 125
+contains "options: both ways of sampling" "$scratch/err" "--sample-gpu and --record stalls are two ways of sampling"
+FLAMEGRID_METRICS=3:dram__bytes_read.sum: "$flamegrid" attach --pid $$ --record stalls 2>"$scratch/err"
+same "options: attach: status" $? 2
+contains "options: attach" "$scratch/err" "--metrics and --record stalls need the same counters"
+
+# Whichever reads the environment last: the guest samples kernels and says that it measures none.
+profile sampled --record stalls -- env FLAMEGRID_METRICS=3:dram__bytes_read.sum: "$fake_launches" --launches 2000 --devices 1
+contains "sampled: the reason" "$scratch/sampled.err" "kernels are not measured: the run samples kernels"
+check "sampled: no range" test ! -s "$scratch/sampled.ranges"
+
+# Samples of counters may work on other GPUs, so the run goes on and says so.
+profile beside --metrics dram__bytes_read.sum --sample-counters 100/s -- "$fake_launches" --launches 2000 --devices 1
+contains "beside: the warning" "$scratch/beside.err" "--sample-counters and --metrics use the same counters of a GPU"
+profile apart --sample-counters 100/s -- "$fake_launches" --launches 2000 --devices 1
+same "apart: no warning" "$(grep -c "use the same counters" "$scratch/apart.err")" 0
 
 # Without the option nothing is measured, and the report says how to.
 profile without -- "$fake_launches" --launches 2000 --devices 1

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "node-agent/counters/pm_abi.h"
+#include "pc_sampling.h"
 #include "pm_sampling.h"
 #include "sim/sim_config.h"
 #include "sim/sim_context.h"
@@ -320,6 +321,8 @@ CUptiResult cuptiRangeProfilerEnable(struct metrics_enable *params)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (refusal)
 		return refusal;
+	if (pc_sampling_has((uint32_t)context->ordinal))
+		return INVALID_OP;
 	pthread_mutex_lock(&self.lock);
 	while (i < SESSIONS_MAX && self.sessions[i].context)
 		i++;
@@ -500,6 +503,17 @@ CUptiResult cuptiRangeProfilerGetCounterDataInfo(struct metrics_counted *params)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	params->ranges = counters->nr_ranges;
 	return CUPTI_SUCCESS;
+}
+
+bool range_profiler_has(uint32_t device_ordinal)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&self.lock);
+	for (uint32_t i = 0; i < SESSIONS_MAX; i++)
+		has |= self.sessions[i].context && self.sessions[i].device == device_ordinal;
+	pthread_mutex_unlock(&self.lock);
+	return has;
 }
 
 void range_profiler_record(const struct sim_operation *operation)
