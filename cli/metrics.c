@@ -1,6 +1,7 @@
 /* The verb `metrics`: what launches can be measured by on a chip, and in how many passes. It asks CUPTI's host part,
  * which needs no GPU. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -97,10 +98,14 @@ static int count_passes(const struct metrics_library *library, const char *chip,
 	struct metric_options options = {0};
 	struct metrics_config config;
 
-	if (metric_options_add(&options, list) < 0)
-		return option_line_refuse(&option_table_metrics,
-					  "%s: not sol, roofline, or names of metrics", list);
-	int result = metrics_config_make(&config, library, chip, NULL, &options);
+	int result = metric_options_add(&options, list);
+	if (result < 0)
+		return option_line_refuse(&option_table_metrics, "%s: %s", list,
+					  result == -ENODATA ? "a name is missing beside a comma"
+					  : result == -E2BIG ? "more than 63 metrics"
+							     : "not sol, roofline, or names of "
+							       "metrics");
+	result = metrics_config_make(&config, library, chip, NULL, &options);
 	for (uint32_t i = 0; i < options.nr_names; i++)
 		if (config.unknown >> i & 1)
 			log_error("%s has no metric %s (its name may lack .sum or the like)", chip,

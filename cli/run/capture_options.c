@@ -130,25 +130,37 @@ static int take_metrics(struct capture_options *options, const char *origin, con
 		return 0;
 	case -E2BIG:
 		return fail(error, origin, text, "more than 63 metrics");
+	case -ENODATA:
+		return fail(error, origin, text, "a name is missing beside a comma");
 	default:
 		return fail(error, origin, text, "not sol, roofline, or names of metrics");
+	}
+}
+
+static int take_regex(struct capture_options *options, const char *origin, const char *text,
+		      bool of_ranges, char **error)
+{
+	switch (metric_options_regex(&options->metrics, text, of_ranges)) {
+	case 0:
+		return 0;
+	case -EOVERFLOW:
+		return fail(error, origin, text,
+			    "its repetitions, such as {1,255}, take more than 10,000 characters");
+	default:
+		return fail(error, origin, text, "not a regular expression of up to 255 bytes");
 	}
 }
 
 static int take_kernels(struct capture_options *options, const char *origin, const char *text,
 			char **error)
 {
-	if (metric_options_regex(&options->metrics, text, false) == 0)
-		return 0;
-	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+	return take_regex(options, origin, text, false, error);
 }
 
 static int take_ranges(struct capture_options *options, const char *origin, const char *text,
 		       char **error)
 {
-	if (metric_options_regex(&options->metrics, text, true) == 0)
-		return 0;
-	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+	return take_regex(options, origin, text, true, error);
 }
 
 static int take_launches(struct capture_options *options, const char *origin, const char *text,

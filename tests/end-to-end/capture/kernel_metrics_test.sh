@@ -115,6 +115,17 @@ same "unknown: the other one is there" "$(values unknown)" ok
 contains "options: alone" "$scratch/err" "--kernels, --ranges and --launches go with --metrics"
 "$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
 contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
+"$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
+contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing beside a comma"
+for option in --kernels --ranges; do
+	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
+	same "options: $option: too many repetitions: status" $? 125
+	contains "options: $option: too many repetitions" "$scratch/err" "its repetitions, such as {1,255}, take more than 10,000 characters"
+done
+for rate in "gpu 100" "gpu 100/s" "counters 100" "counters 100/s"; do
+	check "options: --sample-$rate" "$flamegrid" run --sample-$rate -o "$scratch/rate" --devices "$list" -- true
+	rm -rf "$scratch/rate"
+done
 "$flamegrid" run --metrics sol --kernels '(' -- true 2>"$scratch/err"
 contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
 "$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
