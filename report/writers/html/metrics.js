@@ -10,8 +10,9 @@ function makeMetrics() {
 	const share = (label, of, help) => ({ label, help, value: of, text: (row) => of(row) < 0 ? "–" : `${of(row).toFixed(1)} %` });
 	const nameOf = ({ kernel, range }) => (range ? "[range] " : "") + visibleText(kernel);
 	const table = makeTable("Measured kernels or ranges, by launch stack. A name's tooltip has all of its metrics.", [
-		{ ...textColumn("Kernel", nameOf), title: ({ metrics }) =>
-			metrics.map(({ name, mean, min, max }) => `${visibleText(name)}: ${mean} (${min} to ${max})`).join("\n") },
+		{ ...textColumn("Kernel", nameOf), title: ({ metrics, measured }) =>
+			metrics.map(({ name, count, mean, min, max }) => `${visibleText(name)}: ${mean} (${min} to ${max})` +
+				(count < measured ? `, ${grouped(count)} of ${grouped(measured)} measurements have it` : "")).join("\n") },
 		{ ...textColumn("Launched by", ({ frames }) => visibleText(frames.at(-2) ?? frames.at(-1))), title: ({ stack }) => visibleText(stack) },
 		timeColumn("Time", ({ ns }) => ns), countColumn("Launches", ({ launches }) => launches),
 		{ ...countColumn("Measured", ({ measured }) => measured, "measurements; *: their parts are of different launches"),

@@ -106,6 +106,24 @@ FAKE_CUPTI_METRICS_REFUSED=35 profile refused --metrics sol -- "$fake_launches" 
 contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
 same "refused: all else is there" "$("$flamegrid" report "$scratch/refused" -f folded --weight count | sum_folded)" 20000
 same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
+# A process that ends before the last try tells the refusal as well.
+FAKE_CUPTI_METRICS_REFUSED=10 profile short --metrics sol -- "$fake_launches" --launches 200 --devices 1
+contains "short: the reason" "$scratch/short.err" "kernels of CUDA device 0 are not measured (CUPTI's error 10): "
+
+# Values that are no numbers are left out alone.
+FAKE_CUPTI_METRICS_NAN=20 profile odd --metrics dram__bytes_read.sum,lts__t_bytes.sum --launches 10 -- \
+	"$fake_launches" --launches 3000 --kernels 3 --devices 1
+same "odd: values" "$(values odd)" ok
+same "odd: each other value counts" "$("$flamegrid" report "$scratch/odd" --metrics -f csv | python3 -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+print(len(rows), sum(int(row["count"]) for row in rows))')" "6 57"
+same "odd: all launches count" "$(counted odd 80) $(counted odd 82)" "30 0"
+"$flamegrid" report "$scratch/odd" --metrics >"$scratch/odd.table"
+contains "odd: the table says so" "$scratch/odd.table" "lts__t_bytes.sum (9 of 10 measurements have it)"
+FAKE_CUPTI_METRICS_NAN=1 profile numberless --metrics dram__bytes_read.sum --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
+check "numberless: they are lost" test "$(counted numberless 82)" -gt 0
+same "numberless: all of them" "$(counted numberless 80)" "$(counted numberless 82)"
 profile unknown --metrics dram__bytes_read.sum,sm__no_such.sum -- "$fake_launches" --launches 2000 --devices 1
 contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric"
 same "unknown: the other one is there" "$(values unknown)" ok

@@ -1,6 +1,7 @@
 #include "range_profiler.h"
 
 #include <cupti.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -110,6 +111,7 @@ static struct {
 	FILE *lines;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static _Atomic uint64_t nr_values;
 static bool capturing;
 
 static void spoil(struct sim_context *context)
@@ -269,6 +271,8 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(struct metrics_evaluate *params
 		params->values[i] = 0;
 		for (uint32_t k = 0; k < range->nr_kernels; k++)
 			params->values[i] += (double)unit(params->names[i], range->kernels[k]);
+		if (sim_config_one_in(sim_config_get(SIM_METRICS_NAN), &nr_values))
+			params->values[i] = NAN;
 	}
 	return CUPTI_SUCCESS;
 }
