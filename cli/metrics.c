@@ -86,6 +86,8 @@ static int list_metrics(const struct metrics_library *library, const char *chip)
 		return fail(chip, result);
 	for (uint32_t i = 0; (name = metric_options_set(i, &list)) != NULL; i++)
 		printf("%-64s %s\n", name, list);
+	puts("Names below take an ending, such as .sum, .avg, .min, .max, .avg.per_second or\n"
+	     ".avg.pct_of_peak_sustained_elapsed; ratios take .ratio, .pct or .max_rate.");
 	for (int type = 0; type < 3; type++)
 		list_type(library, host.object, type);
 	struct metrics_call end = {.size = sizeof(end), .object = host.object};

@@ -231,7 +231,7 @@ static void say_unknown(struct device_counters *counters)
 			definition_writer_notice(
 				self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
 				"%s of CUDA device %u are not measured by %s: CUPTI knows no "
-				"such metric for it",
+				"such metric for it (flamegrid metrics lists them)",
 				what(), device_counters_number(counters), self.options->names[i]);
 }
 

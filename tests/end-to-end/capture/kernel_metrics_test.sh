@@ -125,7 +125,7 @@ FAKE_CUPTI_METRICS_NAN=1 profile numberless --metrics dram__bytes_read.sum --lau
 check "numberless: they are lost" test "$(counted numberless 82)" -gt 0
 same "numberless: all of them" "$(counted numberless 80)" "$(counted numberless 82)"
 profile unknown --metrics dram__bytes_read.sum,sm__no_such.sum -- "$fake_launches" --launches 2000 --devices 1
-contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric"
+contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric for it (flamegrid metrics lists them)"
 same "unknown: the other one is there" "$(values unknown)" ok
 
 # Options that make no sense.
