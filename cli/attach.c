@@ -85,6 +85,11 @@ static int parse(struct attach *attach, int argc, char **argv)
 	log_set_level(level);
 	if (attach->pid == 0)
 		return option_line_lacks(table, "--pid is missing");
+	if (capture_options_check(&attach->capture, &error) < 0) {
+		option_line_refuse(table, "%s", error ? error : "no memory");
+		free(error);
+		return EXIT_USAGE;
+	}
 	return OPTION_LINE_GO;
 }
 

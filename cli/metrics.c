@@ -1,6 +1,7 @@
 /* The verb `metrics`: what launches can be measured by on a chip, and in how many passes. It asks CUPTI's host part,
  * which needs no GPU. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -85,6 +86,8 @@ static int list_metrics(const struct metrics_library *library, const char *chip)
 		return fail(chip, result);
 	for (uint32_t i = 0; (name = metric_options_set(i, &list)) != NULL; i++)
 		printf("%-64s %s\n", name, list);
+	puts("Names below take an ending, such as .sum, .avg, .min, .max, .avg.per_second or\n"
+	     ".avg.pct_of_peak_sustained_elapsed; ratios take .ratio, .pct or .max_rate.");
 	for (int type = 0; type < 3; type++)
 		list_type(library, host.object, type);
 	struct metrics_call end = {.size = sizeof(end), .object = host.object};
@@ -97,10 +100,14 @@ static int count_passes(const struct metrics_library *library, const char *chip,
 	struct metric_options options = {0};
 	struct metrics_config config;
 
-	if (metric_options_add(&options, list) < 0)
-		return option_line_refuse(&option_table_metrics,
-					  "%s: not sol, roofline, or names of metrics", list);
-	int result = metrics_config_make(&config, library, chip, NULL, &options);
+	int result = metric_options_add(&options, list);
+	if (result < 0)
+		return option_line_refuse(&option_table_metrics, "%s: %s", list,
+					  result == -ENODATA ? "a name is missing beside a comma"
+					  : result == -E2BIG ? "more than 63 metrics"
+							     : "not sol, roofline, or names of "
+							       "metrics");
+	result = metrics_config_make(&config, library, chip, NULL, &options);
 	for (uint32_t i = 0; i < options.nr_names; i++)
 		if (config.unknown >> i & 1)
 			log_error("%s has no metric %s (its name may lack .sum or the like)", chip,

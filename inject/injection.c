@@ -180,14 +180,16 @@ static void mark_ranges(void)
 static void prepare_metrics(void)
 {
 	char windows[WINDOW_OPTIONS_SIZE];
+	const bool sampled = guest.options.record & RECORD_OPTION_STALLS;
 
 	if (!(guest.options.record & RECORD_OPTION_METRICS))
 		return;
 	window_options_format(&guest.options.window, windows);
-	if (*windows) {
+	if (*windows || sampled) {
 		guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
 		definition_writer_notice(&guest.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-					 "kernels are not measured: the run has capture windows");
+					 "kernels are not measured: the run %s",
+					 sampled ? "samples kernels" : "has capture windows");
 		return;
 	}
 	if (kernel_metrics_init(&guest.library, &guest.definitions, &guest.options.metrics,

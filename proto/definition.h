@@ -246,9 +246,9 @@ struct definition_kernel_metrics {
 };
 
 struct definition_metric_sum {
-	uint32_t index; /* definition_metric.index */
-	uint32_t reserved;
-	double sum, min, max; /* over the measurements; finite, and not below 0 */
+	uint32_t index;       /* definition_metric.index */
+	uint32_t missing;     /* measurements without a value of it, not all of them */
+	double sum, min, max; /* over the others; finite, and not below 0 */
 };
 
 static_assert(sizeof(struct definition_kernel_metrics) == 40, "shared-memory format");

@@ -141,25 +141,37 @@ static int take_metrics(struct capture_options *options, const char *origin, con
 		return 0;
 	case -E2BIG:
 		return fail(error, origin, text, "more than 63 metrics");
+	case -ENODATA:
+		return fail(error, origin, text, "a name is missing beside a comma");
 	default:
 		return fail(error, origin, text, "not sol, roofline, or names of metrics");
+	}
+}
+
+static int take_regex(struct capture_options *options, const char *origin, const char *text,
+		      bool of_ranges, char **error)
+{
+	switch (metric_options_regex(&options->metrics, text, of_ranges)) {
+	case 0:
+		return 0;
+	case -EOVERFLOW:
+		return fail(error, origin, text,
+			    "its repetitions, such as {1,255}, take more than 10,000 characters");
+	default:
+		return fail(error, origin, text, "not a regular expression of up to 255 bytes");
 	}
 }
 
 static int take_kernels(struct capture_options *options, const char *origin, const char *text,
 			char **error)
 {
-	if (metric_options_regex(&options->metrics, text, false) == 0)
-		return 0;
-	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+	return take_regex(options, origin, text, false, error);
 }
 
 static int take_ranges(struct capture_options *options, const char *origin, const char *text,
 		       char **error)
 {
-	if (metric_options_regex(&options->metrics, text, true) == 0)
-		return 0;
-	return fail(error, origin, text, "not a regular expression of up to 255 bytes");
+	return take_regex(options, origin, text, true, error);
 }
 
 static int take_launches(struct capture_options *options, const char *origin, const char *text,
@@ -320,6 +332,30 @@ int capture_options_take(struct capture_options *options, const char *name, cons
 		if (strcmp(table[i].name, name) == 0)
 			return table[i].take(options, origin, value, error);
 	return -ENOENT;
+}
+
+const char *capture_options_of_counters(const struct capture_options *options)
+{
+	return options->metrics.nr_names                ? "--metrics"
+	       : options->sample_rate                   ? "--sample-gpu"
+	       : options->record & RECORD_OPTION_STALLS ? "--record stalls"
+							: NULL;
+}
+
+int capture_options_check(const struct capture_options *options, char **error)
+{
+	const bool stalls = options->record & RECORD_OPTION_STALLS;
+
+	*error = NULL;
+	if (options->metrics.nr_names && (options->sample_rate || stalls))
+		return error_text_set(error, -EINVAL,
+				      "--metrics and %s need the same counters: choose one",
+				      options->sample_rate ? "--sample-gpu" : "--record stalls");
+	if (options->sample_rate && stalls)
+		return error_text_set(error, -EINVAL,
+				      "--sample-gpu and --record stalls are two ways of sampling, "
+				      "and a process has one: choose one");
+	return 0;
 }
 
 bool capture_options_is_in_environment(const char *name)

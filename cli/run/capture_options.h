@@ -41,6 +41,12 @@ int capture_options_init(struct capture_options *options, char **error);
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 
+/* Checks that at most one option uses the GPUs' counters. 0; -EINVAL with *error as above. */
+int capture_options_check(const struct capture_options *options, char **error);
+
+/* Returns the option that uses the GPUs' counters: "--metrics", "--sample-gpu" or "--record stalls"; NULL: none. */
+const char *capture_options_of_counters(const struct capture_options *options);
+
 /* Sets the guest's variables. now_ns: CLOCK_REALTIME at the job's start. 0 or -ENOMEM. */
 int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment);

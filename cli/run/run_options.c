@@ -249,6 +249,18 @@ static int parse_line(struct run_options *options, struct destinations *configur
 	return status;
 }
 
+/* A process of the agent's takes the samples, and may work on other GPUs than the rest. So the run goes on. Its tasks
+ * have the same options, and do not say it again. */
+static void say_counters(const struct run_options *options)
+{
+	const char *other = capture_options_of_counters(&options->capture);
+
+	if (options->counters.per_second && other && !options->task)
+		log_warning("--sample-counters and %s use the same counters of a GPU: whichever "
+			    "begins second may be refused there",
+			    other);
+}
+
 int run_options_parse(struct run_options *options, int argc, char **argv)
 {
 	struct destinations configured = {0}, given;
@@ -279,10 +291,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return option_line_refuse(&option_table_run,
 					  "--metrics measures kernels or ranges: choose one of "
 					  "--kernels and --ranges");
-	if (options->capture.metrics.nr_names && options->capture.record & RECORD_OPTION_STALLS)
-		return option_line_refuse(&option_table_run,
-					  "--metrics and --record stalls need the same counters: "
-					  "choose one");
+	result = capture_options_check(&options->capture, &error);
+	if (!taken(result, error))
+		return EXIT_RUN_OWN;
+	say_counters(options);
 	given = destinations_of(options);
 	result = check_destinations(&given, "", &error);
 	if (!taken(result, error))

@@ -231,11 +231,11 @@ static void say_unknown(struct device_counters *counters)
 			definition_writer_notice(
 				self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
 				"%s of CUDA device %u are not measured by %s: CUPTI knows no "
-				"such metric for it",
+				"such metric for it (flamegrid metrics lists them)",
 				what(), device_counters_number(counters), self.options->names[i]);
 }
 
-static void say_refusal(struct device_counters *counters)
+static void say_refusal(struct device_counters *counters, bool last)
 {
 	const int result = counters->refusal;
 	const char *why =
@@ -251,7 +251,7 @@ static void say_refusal(struct device_counters *counters)
 			: "another process or profiler may hold its counters, "
 			  "such as DCGM (dcgmi profile --pause)";
 
-	if (!counters->is_refused || result == CUPTI_ABI_SUCCESS)
+	if (!(counters->is_refused || (last && counters->tries)) || result == CUPTI_ABI_SUCCESS)
 		return;
 	counters->refusal = CUPTI_ABI_SUCCESS;
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, result,
@@ -260,10 +260,10 @@ static void say_refusal(struct device_counters *counters)
 				 what(), device_counters_number(counters), result, why);
 }
 
-void device_counters_say(struct device_counters *counters)
+void device_counters_say(struct device_counters *counters, bool last)
 {
 	say_unknown(counters);
-	say_refusal(counters);
+	say_refusal(counters, last);
 	if (counters->other_context && !counters->other_said) {
 		counters->other_said = true;
 		definition_writer_notice(

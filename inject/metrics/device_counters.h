@@ -84,7 +84,7 @@ void device_counters_end(struct device_counters *counters, bool is_gone);
 /* Ends what has rested, after a look; nobody captures, and none is open. last: all. */
 void device_counters_rest(struct device_counters *counters, uint64_t now_ns, bool last);
 
-/* Says by notices what is not measured and why. */
-void device_counters_say(struct device_counters *counters);
+/* Says by notices what is not measured and why. last: also of tries that would go on. */
+void device_counters_say(struct device_counters *counters, bool last);
 
 #endif

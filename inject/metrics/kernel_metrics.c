@@ -559,7 +559,7 @@ static void step(struct device_counters *counters, uint64_t now_ns, bool last)
 		cut_unended();
 	if (!waiting_work_is_capturing() && !(atomic_load(&self.owner) && self.open_at == counters))
 		device_counters_rest(counters, now_ns, last);
-	device_counters_say(counters);
+	device_counters_say(counters, last);
 }
 
 static void say_unended(void)

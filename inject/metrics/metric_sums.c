@@ -76,8 +76,11 @@ bool metric_sums_add(struct metric_sums *sums, const struct metric_subject *subj
 		     uint64_t total_ns, const uint32_t *numbers, const double *values,
 		     uint32_t nr_values)
 {
-	struct row *row = find(sums, subject);
+	uint32_t k = 0;
 
+	while (k < nr_values && !kernel_metric_is_valid(values[k]))
+		k++;
+	struct row *row = k < nr_values ? find(sums, subject) : NULL;
 	if (!row)
 		return false;
 	row->count++;
@@ -85,8 +88,8 @@ bool metric_sums_add(struct metric_sums *sums, const struct metric_subject *subj
 	row->changed = true;
 	for (uint32_t i = 0; i < nr_values; i++) {
 		double value = values[i];
-		uint32_t k = numbers[i];
 
+		k = numbers[i];
 		if (!kernel_metric_is_valid(value) ||
 		    !kernel_metric_is_valid(row->of[k].sum + value))
 			continue;
@@ -112,7 +115,6 @@ static void define_names(struct metric_sums *sums, struct definition_writer *wri
 	}
 }
 
-/* A metric counts where each measurement has a value of it. */
 static bool define(struct metric_sums *sums, const struct row *row,
 		   struct definition_writer *writer)
 {
@@ -128,9 +130,10 @@ static bool define(struct metric_sums *sums, const struct row *row,
 	};
 
 	for (uint32_t k = 0; k < sums->nr_names; k++)
-		if (row->of[k].count == row->count)
+		if (row->of[k].count)
 			all[head.nr_sums++] = (struct definition_metric_sum){
 				.index = k,
+				.missing = (uint32_t)(row->count - row->of[k].count),
 				.sum = row->of[k].sum,
 				.min = row->of[k].min,
 				.max = row->of[k].max,

@@ -13,8 +13,8 @@ struct counter_option {
 		program; /* that samples them (counter_child.h): this program; NULL as per_second 0 */
 };
 
-/* Reads "1000/s" into the struct counter_option that context is. Its program is not set. 0 or -EINVAL, with *error as
- * of an option's target (option_line.h). */
+/* Reads "1000/s", or "1000", into the struct counter_option that context is. Its program is not set. 0 or -EINVAL, with
+ * *error as of an option's target (option_line.h). */
 int counter_option_take(void *context, const char *name, const char *value, char **error);
 
 #endif

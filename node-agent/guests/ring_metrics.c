@@ -63,7 +63,12 @@ int ring_metrics_add(struct ring_metrics *metrics, const struct ring_outputs *ou
 	int r = stack_resolver_node(stacks, head->stack_id, head->cbid, &row.stack_id);
 	for (uint32_t i = 0; i < head->nr_sums && r == 0; i++) {
 		memcpy(&sum, (const uint8_t *)sums + i * sizeof(sum), sizeof(sum));
-		r = makes_sense(metrics, &sum) ? add(outputs, &row, metrics, &sum) : -EINVAL;
+		row.count = head->count - sum.missing;
+		row.total_ns =
+			(uint64_t)((unsigned __int128)head->total_ns * row.count / head->count);
+		r = makes_sense(metrics, &sum) && sum.missing < head->count
+			    ? add(outputs, &row, metrics, &sum)
+			    : -EINVAL;
 	}
 	return r;
 }

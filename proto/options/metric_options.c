@@ -32,11 +32,13 @@ static bool is_name(const char *text, size_t size)
 		if (!(text[i] >= 'a' && text[i] <= 'z') && !(text[i] >= 'A' && text[i] <= 'Z') &&
 		    !(text[i] >= '0' && text[i] <= '9') && text[i] != '_' && text[i] != '.')
 			return false;
-	return size > 0 && size < METRIC_OPTIONS_NAME;
+	return size < METRIC_OPTIONS_NAME;
 }
 
 static int add(struct metric_options *options, const char *name, size_t size)
 {
+	if (size == 0)
+		return -ENODATA;
 	if (!is_name(name, size))
 		return -EINVAL;
 	for (uint32_t i = 0; i < options->nr_names; i++)
@@ -91,12 +93,37 @@ int metric_options_launches(struct metric_options *options, const char *text)
 	return 0;
 }
 
+/* Returns a bound on the size of a compiled expression: regcomp() repeats what is repeated. What is repeated may be
+ * all that stands before, unless it is one character or one set. */
+static uint64_t compiled_size(const char *regex)
+{
+	uint64_t size = 0;
+
+	for (const char *at = regex; *at && size <= METRIC_OPTIONS_COMPILED; at++) {
+		unsigned long least, most;
+		char *end;
+
+		size++;
+		if (*at != '{' || at == regex)
+			continue;
+		least = strtoul(at + 1, &end, 10);
+		most = *end == ',' ? strtoul(end + 1, NULL, 10) : 0;
+		most = most > least ? most : least + 1;
+		if (most > METRIC_OPTIONS_COMPILED)
+			most = METRIC_OPTIONS_COMPILED;
+		size = strchr(")*+?}", at[-1]) ? size * most : size + most;
+	}
+	return size;
+}
+
 int metric_options_regex(struct metric_options *options, const char *regex, bool of_ranges)
 {
 	regex_t compiled;
 
 	if (strlen(regex) >= sizeof(options->regex))
 		return -E2BIG;
+	if (compiled_size(regex) > METRIC_OPTIONS_COMPILED)
+		return -EOVERFLOW;
 	if (*regex) {
 		if (regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB) != 0)
 			return -EINVAL;

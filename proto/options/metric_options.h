@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define METRIC_OPTIONS_ENV      "FLAMEGRID_METRICS"
-#define METRIC_OPTIONS_MAX      63u /* metrics; below DEFINITION_METRICS_MAX */
-#define METRIC_OPTIONS_NAME     96u /* bytes of a metric's name, with its NUL */
-#define METRIC_OPTIONS_REGEX    256u
+#define METRIC_OPTIONS_ENV   "FLAMEGRID_METRICS"
+#define METRIC_OPTIONS_MAX   63u /* metrics; below DEFINITION_METRICS_MAX */
+#define METRIC_OPTIONS_NAME  96u /* bytes of a metric's name, with its NUL */
+#define METRIC_OPTIONS_REGEX 256u
+/* characters of a regular expression whose repetitions are written out */
+#define METRIC_OPTIONS_COMPILED 10000u
 #define METRIC_OPTIONS_TEXT     (METRIC_OPTIONS_MAX * METRIC_OPTIONS_NAME + METRIC_OPTIONS_REGEX + 16u)
 #define METRIC_OPTIONS_LAUNCHES 10u      /* by default */
 #define METRIC_OPTIONS_MOST     1000000u /* launches */
@@ -28,7 +30,8 @@ struct metric_options {
 };
 
 /* Adds a list of metrics and sets ("sol", "roofline"), separated by commas. A metric that is there already is not added
- * again. 0; -EINVAL: no metric, or a name with other characters than letters, digits, '_' and '.'; -E2BIG: too many.
+ * again. 0; -EINVAL: a name with other characters than letters, digits, '_' and '.', or a name that is too long;
+ * -ENODATA: a name is empty, as behind a last comma; -E2BIG: too many.
  * On error the names may be incomplete. */
 int metric_options_add(struct metric_options *options, const char *list);
 
@@ -36,7 +39,7 @@ int metric_options_add(struct metric_options *options, const char *list);
 int metric_options_launches(struct metric_options *options, const char *text);
 
 /* Sets the regular expression of --kernels, or of --ranges. 0; -EINVAL: it cannot be compiled; -E2BIG: it is too
- * long. */
+ * long; -EOVERFLOW: it may compile to more than METRIC_OPTIONS_COMPILED, which could take all memory. */
 int metric_options_regex(struct metric_options *options, const char *regex, bool of_ranges);
 
 /* Returns whether the environment's text, which may be NULL, is of --ranges, without a look at the rest. */

@@ -3,9 +3,9 @@
 #ifndef SAMPLE_OPTION_H
 #define SAMPLE_OPTION_H
 
-#include <errno.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "rate_option.h"
 
 #define SAMPLE_OPTION_ENV "FLAMEGRID_SAMPLE_GPU"
 #define SAMPLE_OPTION_MAX 1000000u /* a second */
@@ -14,17 +14,8 @@
  * SAMPLE_OPTION_MAX. *rate is 0 then. */
 static inline int sample_option_parse(const char *text, uint32_t *rate)
 {
-	uint32_t value = 0;
-
 	*rate = 0;
-	if (!text || !*text)
-		return 0;
-	for (; *text >= '0' && *text <= '9' && value <= SAMPLE_OPTION_MAX; text++)
-		value = value * 10 + (uint32_t)(*text - '0');
-	if ((*text && strcmp(text, "/s") != 0) || value == 0 || value > SAMPLE_OPTION_MAX)
-		return -EINVAL;
-	*rate = value;
-	return 0;
+	return text && *text ? rate_option_parse(text, 1, SAMPLE_OPTION_MAX, rate) : 0;
 }
 
 #endif

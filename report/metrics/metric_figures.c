@@ -1,7 +1,10 @@
 #include "metric_figures.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "proto/options/metric_options.h"
 
 /* The counter's peak is that of sparse matrices, which is twice as much (1,081,344 a cycle on an H200, whose data sheet
  * has 1,979 TFLOP/s with sparsity at 1.83 GHz). */
@@ -24,22 +27,63 @@ static double mean(const struct report_metric *metric)
 	return metric && metric->count ? metric->sum / (double)metric->count : NAN;
 }
 
-/* The metrics that operations of tensor cores are counted by. */
-static double operations(const struct report_metrics *metrics, const struct report_metric_row *row)
+#define OPERATIONS "sm__ops_path_tensor_src_"
+#define SUM        ".sum"
+
+/* The length of the name before its ending, if the metric counts operations on floating numbers; else 0. */
+static size_t operations_size(const char *name)
 {
-	static const char before[] = "sm__ops_path_tensor_src_", behind[] = ".sum";
+	const size_t size = strlen(name);
+
+	if (strncmp(name, OPERATIONS, sizeof(OPERATIONS) - 1) != 0 ||
+	    strncmp(name + sizeof(OPERATIONS) - 1, "int", 3) == 0 ||
+	    strcmp(name + size - (sizeof(SUM) - 1), SUM) != 0)
+		return 0;
+	return size - (sizeof(SUM) - 1);
+}
+
+/* Returns whether another metric of the row has these operations, too: "…fp8" has those of "…fp8_sparsity_off". */
+static bool is_part(const struct report_metrics *metrics, const struct report_metric_row *row,
+		    const char *name)
+{
+	for (uint32_t i = 0; i < row->nr; i++) {
+		const char *other = metrics->metrics[row->first + i].name;
+		const size_t size = operations_size(other);
+
+		if (size && strncmp(name, other, size) == 0 && name[size] == '_')
+			return true;
+	}
+	return false;
+}
+
+/* The operations of tensor cores. *only: the one metric that counts them, NULL: there are several. */
+static double operations(const struct report_metrics *metrics, const struct report_metric_row *row,
+			 const char **only)
+{
 	double sum = NAN;
 
+	*only = NULL;
 	for (uint32_t i = 0; i < row->nr; i++) {
 		const struct report_metric *metric = &metrics->metrics[row->first + i];
-		const char *name = metric->name;
-		const size_t size = strlen(name);
 
-		if (strncmp(name, before, sizeof(before) - 1) == 0 &&
-		    strcmp(name + size - (sizeof(behind) - 1), behind) == 0)
-			sum = (isnan(sum) ? 0 : sum) + mean(metric);
+		if (!operations_size(metric->name) || is_part(metrics, row, metric->name))
+			continue;
+		*only = isnan(sum) ? metric->name : NULL;
+		sum = (isnan(sum) ? 0 : sum) + mean(metric);
 	}
 	return sum;
+}
+
+/* The most operations of a cycle, by the same counter. */
+static double peak_of(const struct report_metrics *metrics, const struct report_metric_row *row,
+		      const char *counter)
+{
+	char name[METRIC_OPTIONS_NAME + sizeof(".peak_sustained")];
+
+	if (!counter || strstr(counter, "_sparsity_") || strstr(counter, "_src_fp64"))
+		return NAN;
+	snprintf(name, sizeof(name), "%s.peak_sustained", counter);
+	return mean(find(metrics, row, name)) / SPARSITY;
 }
 
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
@@ -52,15 +96,15 @@ struct metric_figures metric_figures_of(const struct report_metrics *metrics,
 				  : NAN;
 	const double split = MEAN("dram__bytes_read.sum") + MEAN("dram__bytes_write.sum");
 	const double bytes = isnan(split) ? MEAN("dram__bytes.sum") : split;
-	const double flops = operations(metrics, row);
+	const char *only;
+	const double flops = operations(metrics, row, &only);
 	const struct metric_figures figures = {
 		.bytes_per_ns = bytes / ns,
 		.bytes_peak_per_ns = MEAN("dram__bytes.sum.peak_sustained") *
 				     MEAN("dram__cycles_elapsed.avg.per_second") / 1e9,
 		.flops_per_ns = flops / ns,
-		.flops_peak_per_ns =
-			MEAN("sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained") /
-			SPARSITY * MEAN("sm__cycles_elapsed.avg.per_second") / 1e9,
+		.flops_peak_per_ns = peak_of(metrics, row, only) *
+				     MEAN("sm__cycles_elapsed.avg.per_second") / 1e9,
 		.flops_per_byte = bytes > 0 ? flops / bytes : NAN,
 	};
 #undef MEAN

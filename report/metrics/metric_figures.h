@@ -9,7 +9,8 @@
 struct metric_figures {
 	double bytes_per_ns, bytes_peak_per_ns; /* of DRAM, read and written: GB/s */
 	double flops_per_ns,
-		flops_peak_per_ns; /* of tensor cores: GFLOP/s. The peak is without sparsity */
+		flops_peak_per_ns; /* of tensor cores: GFLOP/s, of the types that were asked for,
+				   * integers left out. The peak is that of one type alone, without sparsity */
 	double flops_per_byte;
 };
 

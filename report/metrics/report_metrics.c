@@ -231,8 +231,10 @@ static void add(struct report_metric *metric, const struct cell *cell)
 	metric->sum += cell->sum;
 }
 
-/* Makes the rows of sorted cells. A subject's times count once, with the first of its metrics. */
-static void make_rows(const struct builder *builder, struct report_metrics *metrics, bool *counted)
+/* Makes the rows of sorted cells. A subject's times count once, with the first of its metrics; its measurements are
+ * those of the metric that has most. */
+static void make_rows(const struct builder *builder, struct report_metrics *metrics,
+		      const struct cell **counted)
 {
 	for (uint32_t i = 0; i < builder->nr_cells; i++) {
 		const struct cell *cell = &builder->cells[i];
@@ -252,13 +254,17 @@ static void make_rows(const struct builder *builder, struct report_metrics *metr
 			*metric = (struct report_metric){.name = cell->metric};
 		}
 		add(metric, cell);
-		if (counted[cell->subject])
+		const struct cell *before = counted[cell->subject];
+
+		if (!before || cell->count > before->count) {
+			row->measured += cell->count - (before ? before->count : 0);
+			row->measured_ns += cell->total_ns - (before ? before->total_ns : 0);
+			counted[cell->subject] = cell;
+		}
+		if (before)
 			continue;
-		counted[cell->subject] = true;
 		row->launches += subject->launches;
 		row->ns += subject->ns;
-		row->measured += cell->count;
-		row->measured_ns += cell->total_ns;
 		row->nr_passes =
 			cell->nr_passes > row->nr_passes ? cell->nr_passes : row->nr_passes;
 	}
@@ -291,7 +297,7 @@ static int by_time(const void *a, const void *b)
 
 static int build(struct builder *builder, struct report_metrics *metrics)
 {
-	bool *counted;
+	const struct cell **counted;
 	int error = 0;
 
 	gather_subjects(builder);

@@ -303,6 +303,16 @@ test("no mean is told of what GPUs use without work, or what is not explained", 
 	await finish(page);
 });
 
+test("a merged profile of both ways of sampling opens, and says how far they agree", async () => {
+	const page = await open("both_ways", { hash: "#plane=stalls" });
+
+	assert.match(await text(page, "totals"), /exact windowsagree in 22\.23 % of lines and reasons, 100 % of launches/);
+	assert.equal(await page.value("[...document.querySelectorAll('#totals div')].find((total) => /^exact/.test(total.textContent)).title"),
+		"4,321 exact samples beside 90 continuous ones");
+	assert.deepEqual(sums((await state(page)).total), { time: "2000", count: "90", bytes: "0" });
+	await finish(page);
+});
+
 test("a page of energy opens with frames as wide as their energy", async () => {
 	const page = await open("energy");
 	const find = (name) => page.value(`flamegrid.find(${JSON.stringify(name)})`);

@@ -1,6 +1,7 @@
 #include "plane_sample.h"
 
 #include "report/findings/findings.h"
+#include "report/stalls/stall_agreement.h"
 
 void plane_sample_all(struct sample *sample)
 {
@@ -80,6 +81,18 @@ void plane_sample_stalls(struct sample *sample)
 			sample_add_leaf(sample, leaf);
 		}
 	}
+}
+
+void plane_sample_both_ways(struct sample *sample)
+{
+	static const struct stall_agreement agreement = {.total = {.samples = 90,
+								   .exact = 4321,
+								   .matched = 4000,
+								   .places = 0.222288,
+								   .launches = 0.9999999}};
+
+	plane_sample_stalls(sample);
+	sample->tree.agreement = &agreement;
 }
 
 void plane_sample_energy(struct sample *sample)

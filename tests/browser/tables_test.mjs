@@ -37,6 +37,7 @@ test("measured kernels stand in a table and below the roofs", async () => {
 	]);
 	assert.equal(await page.value("document.querySelector('#table tbody td').title.split('\\n')[0]"), "dram__bytes_read.sum: 1000 (500 to 1500)");
 	assert.deepEqual(await svg("circle", "each.textContent.split('\\n')[0]"), ["gemm: 15.0 GFLOP/s, 10.0 FLOP/B, 60.00 µs"]);
+	assert.equal(await page.value("document.querySelector('#table > .note').textContent"), "Tensor operations are those of bf16 alone.");
 	// The ridge is where both roofs meet: 20 GFLOP/s at 10 FLOP/B, just above the kernel.
 	const [roof] = await svg("polyline", "each.getAttribute('points').split(' ').map((point) => point.split(',').map(Number))");
 	const [x, y] = (await svg("circle", "[each.getAttribute('cx'), each.getAttribute('cy')].map(Number)"))[0];

@@ -312,6 +312,7 @@ int main(int argc, char **argv)
 		     {"huge", fill_huge},
 		     {"planes", plane_sample_all},
 		     {"stalls", plane_sample_stalls},
+		     {"both_ways", plane_sample_both_ways},
 		     {"energy", plane_sample_energy},
 		     {"use", plane_sample_use},
 		     {"empty", fill_empty},

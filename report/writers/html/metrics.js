@@ -10,8 +10,9 @@ function makeMetrics() {
 	const share = (label, of, help) => ({ label, help, value: of, text: (row) => of(row) < 0 ? "–" : `${of(row).toFixed(1)} %` });
 	const nameOf = ({ kernel, range }) => (range ? "[range] " : "") + visibleText(kernel);
 	const table = makeTable("Measured kernels or ranges, by launch stack. A name's tooltip has all of its metrics.", [
-		{ ...textColumn("Kernel", nameOf), title: ({ metrics }) =>
-			metrics.map(({ name, mean, min, max }) => `${visibleText(name)}: ${mean} (${min} to ${max})`).join("\n") },
+		{ ...textColumn("Kernel", nameOf), title: ({ metrics, measured }) =>
+			metrics.map(({ name, count, mean, min, max }) => `${visibleText(name)}: ${mean} (${min} to ${max})` +
+				(count < measured ? `, ${grouped(count)} of ${grouped(measured)} measurements have it` : "")).join("\n") },
 		{ ...textColumn("Launched by", ({ frames }) => visibleText(frames.at(-2) ?? frames.at(-1))), title: ({ stack }) => visibleText(stack) },
 		timeColumn("Time", ({ ns }) => ns), countColumn("Launches", ({ launches }) => launches),
 		{ ...countColumn("Measured", ({ measured }) => measured, "measurements; *: their parts are of different launches"),
@@ -24,24 +25,35 @@ function makeMetrics() {
 	], rows, 2);
 
 	table.classList.add("wide");
-	return [...rooflineOf(rows), table];
+	const edge = atEdge(rows).length, types = typesOf(rows).join(", ");
+	return [...rooflineOf(rows), ...(types ? [element("p", `Tensor operations are those of ${types} alone.` + (edge ?
+		` ${grouped(edge)} without any ${edge === 1 ? "stands" : "stand"} at the left edge of the picture, ` +
+		"as far below the roof as the memory's rate is below its peak." : ""), "note")] : []), table];
 }
+
+// The types of numbers whose operations were counted, such as bf16; integers are none.
+const typesOf = (rows) => [...new Set(rows.flatMap(({ metrics }) => metrics.map(({ name }) =>
+	name.match(/^sm__ops_path_tensor_src_((?!int)[a-z0-9]+)\w*\.sum$/)?.[1]).filter((type) => type)))].sort();
+const atEdge = (rows) => rows.filter(({ flops_per_ns: y, bytes_per_ns: bytes }) => y === 0 && bytes > 0);
 
 // The picture: operations for each byte to the right, operations in a second upwards, both by factors of ten.
 function rooflineOf(rows) {
 	const points = rows.filter(({ flops_per_byte: x, flops_per_ns: y }) => x > 0 && y > 0);
 	const roofs = rows.filter(({ bytes_peak_per_ns: bytes, flops_peak_per_ns: flops }) => bytes > 0 && flops > 0);
 
-	if (points.length === 0 || roofs.length === 0)
+	const edge = atEdge(rows);
+
+	if (points.length + edge.length === 0 || roofs.length === 0)
 		return [];
 	const bytes = Math.max(...roofs.map((row) => row.bytes_peak_per_ns)), flops = Math.max(...roofs.map((row) => row.flops_peak_per_ns));
 	const all = points.map(({ flops_per_byte: x }) => x).concat(flops / bytes);
 	const left = Math.floor(Math.log10(Math.min(...all))) - 1, right = Math.ceil(Math.log10(Math.max(...all))) + 1;
 	const heights = points.map(({ flops_per_ns: y }) => y), top = Math.ceil(Math.log10(Math.max(flops, ...heights)));
-	const bottom = Math.min(top - 3, Math.floor(Math.log10(Math.min(...heights))));
+	const bottom = Math.min(top - 3, Math.floor(Math.log10(Math.min(...heights, flops))),
+		edge.length ? Math.floor(left + Math.log10(bytes)) - 2 : Infinity);
 	const WIDTH = 640, HEIGHT = 320, atX = (x) => WIDTH * (Math.log10(x) - left) / (right - left);
 	const atY = (y) => HEIGHT * (top - Math.log10(y)) / (top - bottom), ridge = flops / bytes;
-	const picture = document.getElementById("roofline").cloneNode(), most = Math.max(...points.map(({ ns }) => ns), 1);
+	const picture = document.getElementById("roofline").cloneNode(), most = Math.max(...points.concat(edge).map(({ ns }) => ns), 1);
 	const add = (name, attributes, words) => {
 		const made = document.createElementNS(picture.namespaceURI, name);
 
@@ -57,7 +69,7 @@ function rooflineOf(rows) {
 	picture.setAttribute("class", "roofline");
 	picture.removeAttribute("hidden");
 	picture.removeAttribute("id");
-	picture.setAttribute("aria-label", `${points.length} measured kernels below roofs of ${giga(bytes, "B/s")} and ${giga(flops, "FLOP/s")}`);
+	picture.setAttribute("aria-label", `${points.length + edge.length} measured kernels below roofs of ${giga(bytes, "B/s")} and ${giga(flops, "FLOP/s")}`);
 	for (let power = left; power <= right; power++)
 		add("text", { x: atX(10 ** power), y: HEIGHT + 18, "text-anchor": "middle" }, String(+(10 ** power).toPrecision(1)));
 	for (let power = bottom; power <= top; power++)
@@ -66,8 +78,9 @@ function rooflineOf(rows) {
 	add("text", { x: -52, y: -8 }, "FLOP/s");
 	const low = Math.max(10 ** left, 10 ** bottom / bytes);
 	add("polyline", { points: [[low, low * bytes], [ridge, flops], [10 ** right, flops]].map(([x, y]) => `${atX(x)},${atY(y)}`).join(" ") });
-	for (const { kernel, stack, ns, range, flops_per_byte: x, flops_per_ns: y } of points) {
-		const point = add("circle", { cx: atX(x), cy: atY(y), r: 3 + 9 * Math.sqrt(ns / most) });
+	for (const row of points.concat(edge)) {
+		const { kernel, stack, ns, range, flops_per_byte: x, flops_per_ns: y, bytes_per_ns: rate } = row;
+		const point = add("circle", { cx: y ? atX(x) : 0, cy: y ? atY(y) : Math.min(atY(low * rate), HEIGHT), r: 3 + 9 * Math.sqrt(ns / most) });
 		const title = document.createElementNS(picture.namespaceURI, "title");
 
 		title.append(`${range ? "[range] " : ""}${visibleText(kernel)}: ${giga(y, "FLOP/s")}, ${x.toFixed(1)} FLOP/B, ${timeText(ns)}\n${visibleText(stack)}`);

@@ -152,7 +152,12 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 		text_table_cell(&table, "%.8g", mean_of(metric));
 		text_table_cell(&table, "%.8g", metric->min);
 		text_table_cell(&table, "%.8g", metric->max);
-		text_table_cell(&table, "%s", metric->name);
+		if (metric->count < row->measured)
+			text_table_cell(&table,
+					"%s (%" PRIu64 " of %" PRIu64 " measurements have it)",
+					metric->name, metric->count, row->measured);
+		else
+			text_table_cell(&table, "%s", metric->name);
 	}
 	return text_table_end(&table);
 }

@@ -106,8 +106,26 @@ FAKE_CUPTI_METRICS_REFUSED=35 profile refused --metrics sol -- "$fake_launches" 
 contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
 same "refused: all else is there" "$("$flamegrid" report "$scratch/refused" -f folded --weight count | sum_folded)" 20000
 same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
+# A process that ends before the last try tells the refusal as well.
+FAKE_CUPTI_METRICS_REFUSED=10 profile short --metrics sol -- "$fake_launches" --launches 200 --devices 1
+contains "short: the reason" "$scratch/short.err" "kernels of CUDA device 0 are not measured (CUPTI's error 10): "
+
+# Values that are no numbers are left out alone.
+FAKE_CUPTI_METRICS_NAN=20 profile odd --metrics dram__bytes_read.sum,lts__t_bytes.sum --launches 10 -- \
+	"$fake_launches" --launches 3000 --kernels 3 --devices 1
+same "odd: values" "$(values odd)" ok
+same "odd: each other value counts" "$("$flamegrid" report "$scratch/odd" --metrics -f csv | python3 -c '
+import csv, sys
+rows = list(csv.DictReader(sys.stdin))
+print(len(rows), sum(int(row["count"]) for row in rows))')" "6 57"
+same "odd: all launches count" "$(counted odd 80) $(counted odd 82)" "30 0"
+"$flamegrid" report "$scratch/odd" --metrics >"$scratch/odd.table"
+contains "odd: the table says so" "$scratch/odd.table" "lts__t_bytes.sum (9 of 10 measurements have it)"
+FAKE_CUPTI_METRICS_NAN=1 profile numberless --metrics dram__bytes_read.sum --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
+check "numberless: they are lost" test "$(counted numberless 82)" -gt 0
+same "numberless: all of them" "$(counted numberless 80)" "$(counted numberless 82)"
 profile unknown --metrics dram__bytes_read.sum,sm__no_such.sum -- "$fake_launches" --launches 2000 --devices 1
-contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric"
+contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric for it (flamegrid metrics lists them)"
 same "unknown: the other one is there" "$(values unknown)" ok
 
 # Options that make no sense.
@@ -115,10 +133,43 @@ same "unknown: the other one is there" "$(values unknown)" ok
 contains "options: alone" "$scratch/err" "--kernels, --ranges and --launches go with --metrics"
 "$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
 contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
+"$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
+contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing beside a comma"
+for option in --kernels --ranges; do
+	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
+	same "options: $option: too many repetitions: status" $? 125
+	contains "options: $option: too many repetitions" "$scratch/err" "its repetitions, such as {1,255}, take more than 10,000 characters"
+done
+for rate in "gpu 100" "gpu 100/s" "counters 100" "counters 100/s"; do
+	check "options: --sample-$rate" "$flamegrid" run --sample-$rate -o "$scratch/rate" --devices "$list" -- true
+	rm -rf "$scratch/rate"
+done
 "$flamegrid" run --metrics sol --kernels '(' -- true 2>"$scratch/err"
 contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
 "$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
 contains "options: with stalls" "$scratch/err" "--metrics and --record stalls need the same counters"
+for other in "--metrics sol" "--metrics sol --ranges x"; do
+	"$flamegrid" run $other --sample-gpu 1000/s -- true 2>"$scratch/err"
+	same "options: $other with exact windows: status" $? 125
+	contains "options: $other with exact windows" "$scratch/err" "--metrics and --sample-gpu need the same counters"
+done
+"$flamegrid" run --sample-gpu 1000/s --record stalls -- true 2>"$scratch/err"
+same "options: both ways of sampling: status" $? 125
+contains "options: both ways of sampling" "$scratch/err" "--sample-gpu and --record stalls are two ways of sampling"
+FLAMEGRID_METRICS=3:dram__bytes_read.sum: "$flamegrid" attach --pid $$ --record stalls 2>"$scratch/err"
+same "options: attach: status" $? 2
+contains "options: attach" "$scratch/err" "--metrics and --record stalls need the same counters"
+
+# Whichever reads the environment last: the guest samples kernels and says that it measures none.
+profile sampled --record stalls -- env FLAMEGRID_METRICS=3:dram__bytes_read.sum: "$fake_launches" --launches 2000 --devices 1
+contains "sampled: the reason" "$scratch/sampled.err" "kernels are not measured: the run samples kernels"
+check "sampled: no range" test ! -s "$scratch/sampled.ranges"
+
+# Samples of counters may work on other GPUs, so the run goes on and says so.
+profile beside --metrics dram__bytes_read.sum --sample-counters 100/s -- "$fake_launches" --launches 2000 --devices 1
+contains "beside: the warning" "$scratch/beside.err" "--sample-counters and --metrics use the same counters of a GPU"
+profile apart --sample-counters 100/s -- "$fake_launches" --launches 2000 --devices 1
+same "apart: no warning" "$(grep -c "use the same counters" "$scratch/apart.err")" 0
 
 # Without the option nothing is measured, and the report says how to.
 profile without -- "$fake_launches" --launches 2000 --devices 1

@@ -6,6 +6,7 @@ export FLAMEGRID_CUPTI=$BUILD/lib/fake-cuda/libcupti.so.13
 same "chips" "$("$flamegrid" metrics)" GH100
 "$flamegrid" metrics --chip GH100 >"$scratch/list"
 contains "the sets come first" <(head -2 "$scratch/list") "roofline"
+contains "the endings are named" "$scratch/list" "Names below take an ending, such as .sum, .avg,"
 contains "a metric has its description" "$scratch/list" "a number that follows from the names of metric and kernel"
 same "one pass" "$("$flamegrid" metrics --chip GH100 sol,roofline)" "19 metrics, 1 pass"
 same "three passes" "$("$flamegrid" metrics --chip GH100 dram__bytes.sum,sm__throughput.avg)" "2 metrics, 3 passes"

@@ -196,7 +196,29 @@ static void values_that_are_none_are_left_out(void **state)
 	assert_int_equal(head.count, 2);
 	assert_int_equal(head.nr_sums, 1);
 	assert_int_equal(sums[0].index, 0);
+	assert_int_equal(sums[0].missing, 0);
 	assert_true(sums[0].sum == 8);
+	number = begin(7);
+	give(number, __builtin_inf(), 6);
+	record(7, 9, 100);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.count, 3);
+	assert_int_equal(head.nr_sums, 2);
+	assert_true(sums[0].sum == 8 && sums[0].missing == 1);
+	assert_true(sums[1].sum == 6 && sums[1].missing == 2);
+	assert_ledger(3, 0, 0);
+}
+
+static void a_measurement_without_any_value_is_lost(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	give(begin(5), __builtin_nan(""), -1);
+	record(5, 9, 100);
+	assert_ledger(1, 0, 1);
+	assert_false(next(&head, sums));
 }
 
 static const struct metric_subject range = {.device_id = 3,
@@ -335,6 +357,7 @@ int main(void)
 		TEST(what_is_shared_or_lost_is_not_added),
 		TEST(places_are_used_again),
 		TEST(values_that_are_none_are_left_out),
+		TEST(a_measurement_without_any_value_is_lost),
 		TEST(a_range_has_the_time_and_the_number_of_its_kernels),
 		TEST(ids_of_a_range_may_wrap),
 		TEST(a_range_of_unknown_kernels_takes_what_has_come),

@@ -25,7 +25,8 @@ static void sets_and_metrics_are_added_once(void **state)
 
 static void lists_that_make_no_sense_are_refused(void **state)
 {
-	static const char *const lists[] = {"", "a,", ",a", "a b", "a:b", "a,,b", "ü"};
+	static const char *const lists[] = {"a b", "a:b", "ü"};
+	static const char *const gaps[] = {"", "a,", ",a", "a,,b", "roofline,"};
 	struct metric_options options;
 	char name[METRIC_OPTIONS_NAME + 1];
 
@@ -34,6 +35,9 @@ static void lists_that_make_no_sense_are_refused(void **state)
 		options.nr_names = 0;
 		assert_int_equal(metric_options_add(&options, lists[i]), -EINVAL);
 	}
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++)
+		assert_int_equal(metric_options_add(&options, gaps[i]), -ENODATA);
+	options.nr_names = 0;
 	memset(name, 'a', sizeof(name));
 	name[METRIC_OPTIONS_NAME] = '\0';
 	assert_int_equal(metric_options_add(&options, name), -EINVAL);
@@ -111,6 +115,26 @@ static void other_text_is_refused(void **state)
 	assert_int_equal(options.nr_names, 1);
 }
 
+/* regcomp() of the first one would take gigabytes, and crash where there are none. */
+static void repetitions_of_expressions_are_bounded(void **state)
+{
+	static const char *const bad[] = {
+		"((a{1,255}){1,255}){1,255}", "((a{255}){255}){255}",    "((a{255,}){255,}){9}",
+		"(a{1,255})*{1,255}",         "a{1,255}{1,255}",         "a{30000}",
+		"([(]a{1,255}[)]){1,255}",    "(((a{9}){9}){9}){9}){99}"};
+	static const char *const good[] = {"^(gemm|conv)_[0-9]{1,3}x[0-9]{1,3}(_[a-z]{2}){1,4}$",
+					   "a{1,255}", "(ab){1,255}", "{"};
+	struct metric_options options;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(metric_options_regex(&options, bad[i], i % 2), -EOVERFLOW);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]) - 1; i++)
+		assert_int_equal(metric_options_regex(&options, good[i], false), 0);
+	assert_int_not_equal(metric_options_regex(&options, good[3], false), -EOVERFLOW);
+	assert_int_equal(metric_options_parse("1:a:((a{1,255}){1,255}){1,255}", &options), -EINVAL);
+}
+
 static void expressions_are_bounded(void **state)
 {
 	struct metric_options options;
@@ -136,6 +160,7 @@ int main(void)
 		cmocka_unit_test(text_and_options_are_the_same),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(expressions_are_bounded),
+		cmocka_unit_test(repetitions_of_expressions_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "range_profiler.h"
 #include "sim/sim_config.h"
 #include "sim/sim_context.h"
 #include "sim/sim_device.h"
@@ -49,6 +50,7 @@ static struct {
 	struct place places[PLACES_MAX];
 	uint32_t nr_places;
 	uint32_t on[SESSIONS_MAX]; /* context ids; 0: unused */
+	uint32_t devices[SESSIONS_MAX];
 	CUpti_PCSamplingData *buffers[SESSIONS_MAX];
 	uint64_t other[SESSIONS_MAX], dropped[SESSIONS_MAX];
 	/* Nothing is sampled before a session is configured, as its mode is not known. */
@@ -228,6 +230,22 @@ static uint32_t id_of(CUcontext context)
 	return context ? ((const struct sim_context *)(const void *)context)->context_id : 0;
 }
 
+static uint32_t device_of(CUcontext context)
+{
+	return (uint32_t)((const struct sim_context *)(const void *)context)->ordinal;
+}
+
+bool pc_sampling_has(uint32_t device_ordinal)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&self.lock);
+	for (uint32_t i = 0; i < SESSIONS_MAX; i++)
+		has |= self.on[i] && self.devices[i] == device_ordinal;
+	pthread_mutex_unlock(&self.lock);
+	return has;
+}
+
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params)
 {
 	CUptiResult refusal = (CUptiResult)sim_config_get(SIM_SAMPLES_REFUSED);
@@ -236,11 +254,14 @@ CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *params)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (refusal)
 		return refusal;
+	if (range_profiler_has(device_of(params->ctx)))
+		return CUPTI_ERROR_INVALID_OPERATION;
 	pthread_mutex_lock(&self.lock);
 	uint32_t session = session_of(0);
 	bool is_on = session_of(id_of(params->ctx)) < SESSIONS_MAX;
 	if (!is_on && session < SESSIONS_MAX) {
 		self.on[session] = id_of(params->ctx);
+		self.devices[session] = device_of(params->ctx);
 		self.buffers[session] = NULL;
 		self.other[session] = self.dropped[session] = 0;
 		self.configured[session] = false;

@@ -11,9 +11,15 @@
 #ifndef PC_SAMPLING_H
 #define PC_SAMPLING_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "sim/sim_trace.h"
 
 struct sim_context;
+
+/* Returns whether a session of a context has a device's counters. */
+bool pc_sampling_has(uint32_t device_ordinal);
 
 /* An operation was submitted; only kernels count. */
 void pc_sampling_record(const struct sim_operation *operation);

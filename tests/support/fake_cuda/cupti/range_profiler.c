@@ -1,6 +1,7 @@
 #include "range_profiler.h"
 
 #include <cupti.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "node-agent/counters/pm_abi.h"
+#include "pc_sampling.h"
 #include "pm_sampling.h"
 #include "sim/sim_config.h"
 #include "sim/sim_context.h"
@@ -109,6 +111,7 @@ static struct {
 	FILE *lines;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static _Atomic uint64_t nr_values;
 static bool capturing;
 
 static void spoil(struct sim_context *context)
@@ -268,6 +271,8 @@ CUptiResult cuptiProfilerHostEvaluateToGpuValues(struct metrics_evaluate *params
 		params->values[i] = 0;
 		for (uint32_t k = 0; k < range->nr_kernels; k++)
 			params->values[i] += (double)unit(params->names[i], range->kernels[k]);
+		if (sim_config_one_in(sim_config_get(SIM_METRICS_NAN), &nr_values))
+			params->values[i] = NAN;
 	}
 	return CUPTI_SUCCESS;
 }
@@ -320,6 +325,8 @@ CUptiResult cuptiRangeProfilerEnable(struct metrics_enable *params)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (refusal)
 		return refusal;
+	if (pc_sampling_has((uint32_t)context->ordinal))
+		return INVALID_OP;
 	pthread_mutex_lock(&self.lock);
 	while (i < SESSIONS_MAX && self.sessions[i].context)
 		i++;
@@ -500,6 +507,17 @@ CUptiResult cuptiRangeProfilerGetCounterDataInfo(struct metrics_counted *params)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	params->ranges = counters->nr_ranges;
 	return CUPTI_SUCCESS;
+}
+
+bool range_profiler_has(uint32_t device_ordinal)
+{
+	bool has = false;
+
+	pthread_mutex_lock(&self.lock);
+	for (uint32_t i = 0; i < SESSIONS_MAX; i++)
+		has |= self.sessions[i].context && self.sessions[i].device == device_ordinal;
+	pthread_mutex_unlock(&self.lock);
+	return has;
 }
 
 void range_profiler_record(const struct sim_operation *operation)
