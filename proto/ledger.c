@@ -215,6 +215,10 @@ static const struct {
 	[LEDGER_METER_WALL] = {"meter_wall", "processes that launched", LEDGER_COST},
 	[LEDGER_METRIC_REFUSED] = {"metric_refused", "ranges that could not be measured",
 				   LEDGER_NOTED},
+	[LEDGER_LAUNCH_GIVEN_UP] =
+		{"launch_given_up",
+		 "launches given up before their GPU records came, which are under [unknown stack]",
+		 LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

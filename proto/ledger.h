@@ -160,6 +160,8 @@ enum ledger_reason {
 	LEDGER_METER_WALL = 86,
 	/* ranges that were to be measured (--ranges), and could not be */
 	LEDGER_METRIC_REFUSED = 87,
+	/* GPU records that came after their launch was given up, because too many launches waited */
+	LEDGER_LAUNCH_GIVEN_UP = 88,
 	LEDGER_REASONS,
 };
 
