@@ -283,6 +283,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return option_line_refuse(&option_table_run,
 					  "--metrics and --record stalls need the same counters: "
 					  "choose one");
+	if (options->capture.metrics.nr_names && options->capture.sample_rate)
+		return option_line_refuse(&option_table_run,
+					  "--metrics and --sample-gpu need the same counters: "
+					  "choose one");
 	given = destinations_of(options);
 	result = check_destinations(&given, "", &error);
 	if (!taken(result, error))

@@ -119,6 +119,8 @@ contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofl
 contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
 "$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
 contains "options: with stalls" "$scratch/err" "--metrics and --record stalls need the same counters"
+"$flamegrid" run --metrics sol --sample-gpu 100/s -- true 2>"$scratch/err"
+contains "options: with exact windows" "$scratch/err" "--metrics and --sample-gpu need the same counters"
 
 # Without the option nothing is measured, and the report says how to.
 profile without -- "$fake_launches" --launches 2000 --devices 1
