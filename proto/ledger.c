@@ -222,6 +222,10 @@ static const struct {
 	[LEDGER_KERNEL_SAMPLE_NO_PLACE] =
 		{"kernel_sample_no_place",
 		 "samples of kernels without a place in them, which found no room", LEDGER_LOST},
+	[LEDGER_LAUNCH_GIVEN_UP] =
+		{"launch_given_up",
+		 "launches given up before their GPU records came, which are under [unknown stack]",
+		 LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

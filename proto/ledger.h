@@ -165,6 +165,8 @@ enum ledger_reason {
 	LEDGER_KERNEL_SAMPLE_NO_LINES = 88,
 	/* the same without a place: the kernel's name, or the place in it, found no room */
 	LEDGER_KERNEL_SAMPLE_NO_PLACE = 89,
+	/* GPU records that came after their launch was given up, because too many launches waited */
+	LEDGER_LAUNCH_GIVEN_UP = 90,
 	LEDGER_REASONS,
 };
 

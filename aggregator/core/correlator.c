@@ -23,6 +23,8 @@ struct correlator {
 	struct correlator_counts counts;
 	struct fold_limit rows;
 	uint64_t nr_merged; /* since correlator_take_merged() */
+	uint64_t given_up;  /* launches that expired for lack of room, less nr_late of all time */
+	uint64_t nr_late;   /* since correlator_take_late() */
 	int64_t clock_offset_ns;
 	bool clock_valid;
 };
@@ -174,6 +176,16 @@ static int find_row(struct correlator *correlator, const struct fold_key *key,
 	return *row ? 0 : -ENOMEM;
 }
 
+/* A launch that was given up is forgotten. So work without a launch counts as its record, once a launch. */
+static void count_unmatched(struct correlator *correlator, const struct gpu_record *record)
+{
+	correlator->counts.unmatched++;
+	if (!correlator->given_up || !is_work(record))
+		return;
+	correlator->given_up--;
+	correlator->nr_late++;
+}
+
 /* launch: as for key_of(). */
 static int fold(struct correlator *correlator, const struct gpu_record *record,
 		const struct launch *launch)
@@ -189,7 +201,7 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	if (key.matched)
 		correlator->counts.matched++;
 	else
-		correlator->counts.unmatched++;
+		count_unmatched(correlator, record);
 	return account_memory(correlator, record, launch);
 }
 
@@ -285,6 +297,17 @@ static uint16_t launch_flags(uint32_t record_flags)
 	return (uint16_t)flags;
 }
 
+static int give_up(struct correlator *correlator)
+{
+	uint64_t nr_unanswered = 0;
+	int error = launch_expiry_run(&correlator->launches, correlator->options.launches_max,
+				      &nr_unanswered);
+
+	correlator->counts.expired += nr_unanswered;
+	correlator->given_up += nr_unanswered;
+	return error;
+}
+
 int correlator_launch(struct correlator *correlator, const struct launch_record *record)
 {
 	if (record->flags & RECORD_LAUNCH_FAILED)
@@ -310,9 +333,7 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 	error = launch_history_add(&correlator->launches, &launch);
 	if (!error && correlator->waiting.count)
 		error = answer_waiting(correlator, record->window, record->correlation_id);
-	return error ? error
-		     : launch_expiry_run(&correlator->launches, correlator->options.launches_max,
-					 &correlator->counts.expired);
+	return error ? error : give_up(correlator);
 }
 
 static int fold_oldest_waiting(struct correlator *correlator)
@@ -406,6 +427,14 @@ uint64_t correlator_take_merged(struct correlator *correlator)
 
 	correlator->nr_merged = 0;
 	return nr_merged;
+}
+
+uint64_t correlator_take_late(struct correlator *correlator)
+{
+	uint64_t nr_late = correlator->nr_late;
+
+	correlator->nr_late = 0;
+	return nr_late;
 }
 
 const struct correlator_counts *correlator_counts(const struct correlator *correlator)

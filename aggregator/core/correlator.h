@@ -12,8 +12,9 @@
  *   - Records without a call (unified memory, CUPTI's own flushes) are folded at once, without a stack, as matched.
  *   - A process whose rows are at their limit (fold_limit.h) gets no new ones. Further records go to merged rows,
  *     without stack, name, stream and thread.
- * The result depends on the order of the calls alone, also across save and load. The limit of rows is the exception: it
- * counts from the correlator's creation. No I/O, no clock. One correlator is used by one thread. */
+ * The result depends on the order of the calls alone, also across save and load. The exceptions count from the
+ * correlator's creation: the limit of rows and correlator_take_late(). No I/O, no clock. One correlator is used by one
+ * thread. */
 #ifndef CORRELATOR_H
 #define CORRELATOR_H
 
@@ -26,7 +27,7 @@
 
 #include "proto/record.h"
 
-#define CORRELATOR_LAUNCHES_MAX (1u << 20)
+#define CORRELATOR_LAUNCHES_MAX (1u << 21)
 #define CORRELATOR_RETIRED_MAX  4096u
 #define CORRELATOR_WAITING_MAX  16384u
 #define CORRELATOR_PREFETCH_MAX 32u   /* records of one call of correlator_prefetch() at most */
@@ -91,6 +92,11 @@ int correlator_finish(struct correlator *correlator);
 
 /* Returns how many records went to merged rows since the last call of this function. */
 uint64_t correlator_take_merged(struct correlator *correlator);
+
+/* Returns how many records of GPU work were folded without their launch, since the last call of this function, because
+ * the launch had expired beyond launches_max. Which launch was the record's is not known: the count never exceeds the
+ * launches given up, and a record whose launch was lost before counts, too. */
+uint64_t correlator_take_late(struct correlator *correlator);
 
 /* Borrowed until destroy. */
 const struct correlator_counts *correlator_counts(const struct correlator *correlator);

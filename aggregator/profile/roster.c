@@ -224,7 +224,7 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 static bool is_own(const struct ledger_entry *entry)
 {
 	return entry->reason == LEDGER_ROWS_MERGED || entry->reason == LEDGER_NAME_LIMIT ||
-	       entry->reason == LEDGER_KERNEL_UNJOINED;
+	       entry->reason == LEDGER_KERNEL_UNJOINED || entry->reason == LEDGER_LAUNCH_GIVEN_UP;
 }
 
 static void take_ledger(struct roster_process *process, struct ledger_entry *ledger, uint32_t nr)
@@ -273,6 +273,16 @@ int roster_process_count(struct roster_process *process, enum ledger_reason reas
 	ledger[i].count = ledger_add_saturating(ledger[i].count, count);
 	take_ledger(process, ledger, i == nr ? nr + 1 : nr);
 	return 0;
+}
+
+int roster_process_count_correlated(struct roster_process *process)
+{
+	int error = roster_process_count(process, LEDGER_ROWS_MERGED,
+					 correlator_take_merged(process->correlator));
+
+	return error ? error
+		     : roster_process_count(process, LEDGER_LAUNCH_GIVEN_UP,
+					    correlator_take_late(process->correlator));
 }
 
 int roster_process_correlate(struct roster_process *process, uint32_t id, struct fold_table *totals)

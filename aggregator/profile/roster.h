@@ -102,9 +102,12 @@ int roster_process_set_ledger(struct roster_process *process, const struct ledge
 			      uint32_t nr_entries);
 
 /* Adds to a counter of the process that the aggregator alone counts: LEDGER_ROWS_MERGED, LEDGER_NAME_LIMIT,
- * LEDGER_KERNEL_UNJOINED. roster_process_set_ledger() ignores these in its argument, and keeps them. 0 or -ENOMEM:
- * unchanged. */
+ * LEDGER_KERNEL_UNJOINED, LEDGER_LAUNCH_GIVEN_UP. roster_process_set_ledger() ignores these in its argument, and keeps
+ * them. 0 or -ENOMEM: unchanged. */
 int roster_process_count(struct roster_process *process, enum ledger_reason reason, uint64_t count);
+
+/* Adds what the process's correlator, which it must have, has counted since the last call. 0 or -ENOMEM. */
+int roster_process_count_correlated(struct roster_process *process);
 
 /* Makes the process's correlator and memory account if it has none. id is the process's; the correlator folds into
  * totals. 0 or -ENOMEM. */

@@ -284,7 +284,5 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 		error = apply_records(session, collection, process, id, events);
 	if (!error)
 		error = roster_process_count(process, LEDGER_NAME_LIMIT, nr_left_out);
-	return error ? error
-		     : roster_process_count(process, LEDGER_ROWS_MERGED,
-					    correlator_take_merged(process->correlator));
+	return error ? error : roster_process_count_correlated(process);
 }

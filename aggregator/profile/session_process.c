@@ -91,8 +91,7 @@ static int finish_process(struct collection *collection, uint32_t id)
 		return 0;
 	int error = correlator_finish(process->correlator);
 	if (!error)
-		error = roster_process_count(process, LEDGER_ROWS_MERGED,
-					     correlator_take_merged(process->correlator));
+		error = roster_process_count_correlated(process);
 	if (error)
 		return error;
 	process->counts = *correlator_counts(process->correlator);

@@ -347,11 +347,12 @@ static void ask_sampling(struct diagnosis *diagnosis)
 	driver_version_read(DRIVER_VERSION_PATH, version);
 	if (sampling_rights_read(SAMPLING_RIGHTS_PARAMETERS, version, admin.bits != 0,
 				 rights.may_perfmon, line, sizeof(line)))
-		find(diagnosis, "kernel samples", DIAGNOSIS_GOOD, "%s", line);
+		find(diagnosis, "kernel samples", DIAGNOSIS_GOOD,
+		     "%s: --record stalls, --sample-gpu and --metrics may use counters", line);
 	else
 		remedy(find(diagnosis, "kernel samples", DIAGNOSIS_NOTE, "%s", line),
 		       "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or give jobs "
-		       "that capability");
+		       "CAP_SYS_ADMIN, or CAP_PERFMON with driver 565 and later");
 }
 
 static void ask_nvml(struct diagnosis *diagnosis)
@@ -408,6 +409,8 @@ void diagnosis_ask_counters(struct diagnosis *diagnosis, const char *program)
 	if (device_topology_read(&devices))
 		device_list_fini(&devices);
 	if (devices.count == 0 || install_paths_program(program, path)) {
+		find(diagnosis, "counters", DIAGNOSIS_NOTE, "--sample-counters: not known: %s",
+		     devices.count == 0 ? "no GPU is here" : "the agent's program is missing");
 		device_list_fini(&devices);
 		return;
 	}

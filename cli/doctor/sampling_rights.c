@@ -38,8 +38,8 @@ bool sampling_rights_read(const char *parameters, const char *version, bool may_
 	else
 		snprintf(line, size,
 			 "not allowed: RmProfilingAdminOnly is 1, and this user has no "
-			 "CAP_SYS_ADMIN%s: --record stalls samples no kernels, and --metrics "
-			 "measures none",
+			 "CAP_SYS_ADMIN%s: --record stalls and --sample-gpu sample no kernels, and "
+			 "--metrics measures none",
 			 takes_perfmon ? " or CAP_PERFMON" : "");
 	return restricted == 0 || (restricted > 0 && (may_admin || (may_perfmon && takes_perfmon)));
 }

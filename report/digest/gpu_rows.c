@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "report/model/report_tree.h"
+#include "report/telemetry/gpm_use.h"
 #include "report/telemetry/gpu_telemetry.h"
-#include "report/telemetry/gpu_use.h"
 
 static double share_of(const struct gpu_row *row, uint64_t part_ns)
 {
@@ -101,7 +101,7 @@ int gpu_rows_init(struct gpu_rows *rows, const struct report_busy *busy,
 		rows->has_telemetry |= row->busy->telemetry.clock_ns ||
 				       row->busy->telemetry.power_ns ||
 				       row->busy->telemetry.energy_ns;
-		rows->has_use |= gpu_use_known_ns(&row->busy->telemetry) > 0;
+		rows->has_use |= gpm_use_known_ns(&row->busy->telemetry) > 0;
 		rows->has_nvlink |=
 			row->busy->telemetry.traffic_known_ns[TELEMETRY_NVLINK_SENT] > 0;
 		rows->nr_rows++;

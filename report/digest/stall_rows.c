@@ -134,10 +134,26 @@ static void find_reasons(struct stall_rows *rows, struct cell *cells, uint32_t n
 	}
 }
 
-/* Offsets of kernels that look alike are different places, and the other instructions are no place at all. */
+static bool is_offset(const char *text)
+{
+	return strncmp(text, "+0x", 3) == 0;
+}
+
+/* The other instructions are no place. */
 static bool is_line(const char *text)
 {
-	return *text && strncmp(text, "+0x", 3) != 0 && *text != '[';
+	return *text && !is_offset(text) && *text != '[';
+}
+
+/* Offsets are told of a kernel without lines alone. */
+static void offer_place(struct stall_row *row, const struct cell *sum)
+{
+	const bool has_line = is_line(row->line.text);
+
+	if (is_line(sum->line) && !has_line)
+		row->line = (struct stall_part_of){"", 0};
+	if (is_line(sum->line) || (is_offset(sum->line) && !has_line))
+		offer(&row->line, row, sum->line, sum);
 }
 
 static void find_lines(struct stall_rows *rows, struct cell *cells, uint32_t nr_cells)
@@ -149,8 +165,7 @@ static void find_lines(struct stall_rows *rows, struct cell *cells, uint32_t nr_
 	for (uint32_t i = 0; i < nr_cells;) {
 		i = sum_up(cells, nr_cells, i, by_line, &sum);
 		row += strcmp(row->kernel, sum.kernel) != 0;
-		if (is_line(sum.line))
-			offer(&row->line, row, sum.line, &sum);
+		offer_place(row, &sum);
 	}
 }
 

@@ -16,8 +16,9 @@ struct stall_part_of {
 struct stall_row {
 	const char *kernel;          /* borrowed from the tree */
 	uint64_t count, ns;          /* samples */
-	struct stall_part_of reason; /* the most frequent one */
-	/* the line with the most, as deep as inlined functions go: "hot.cu:leaf:10"; offsets are none */
+	struct stall_part_of reason; /* the most frequent one but "selected" */
+	/* the line with the most, as deep as inlined functions go: "hot.cu:leaf:10"; without lines the offset with the
+	 * most, "+0x1a0", where kernels that look alike are one */
 	struct stall_part_of line;
 };
 

@@ -52,6 +52,15 @@ static enum ledger_reason expired_as(const struct roster_process *process)
 							  : LEDGER_LAUNCH_EXPIRED;
 }
 
+/* A launch that was given up has expired, and its record is unmatched. Both stand under that reason alone. */
+static void add_expired(struct profile_ledger *sums, const struct roster_process *process)
+{
+	const uint64_t expired = process->counts.expired;
+
+	add(&sums->count[expired_as(process)],
+	    expired - min(expired, profile_ledger_of(process, LEDGER_LAUNCH_GIVEN_UP)));
+}
+
 void profile_ledger_sum(const struct collection *collection, uint64_t unmatched,
 			struct profile_ledger *sums)
 {
@@ -69,7 +78,7 @@ void profile_ledger_sum(const struct collection *collection, uint64_t unmatched,
 		received += process->counts.launches;
 		failed += process->counts.failed;
 		unclean += process->state == PROCESS_UNCLEAN;
-		add(&sums->count[expired_as(process)], process->counts.expired);
+		add_expired(sums, process);
 		add(&sums->count[LEDGER_INVALID_TIME], process->counts.invalid);
 		if (process->memory)
 			add_memory(sums, process->memory);
@@ -77,7 +86,8 @@ void profile_ledger_sum(const struct collection *collection, uint64_t unmatched,
 	unclean -= min(unclean, ledger_add_saturating(sums->count[LEDGER_INTERRUPTED_END],
 						      sums->count[LEDGER_TERMINATED_END]));
 	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
-	add(&sums->count[LEDGER_UNMATCHED_RECORD], unmatched);
+	add(&sums->count[LEDGER_UNMATCHED_RECORD],
+	    unmatched - min(unmatched, sums->count[LEDGER_LAUNCH_GIVEN_UP]));
 	raise_to(&sums->count[LEDGER_LAUNCHES], received);
 	raise_to(&sums->count[LEDGER_LAUNCH_FAILED], failed);
 }

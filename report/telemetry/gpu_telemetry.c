@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "gpu_use.h"
+#include "gpm_use.h"
 
 #define NS_PER_US   1000.0
 #define MHZ_MAX     100000.0
@@ -34,7 +34,7 @@ void gpu_telemetry_add(struct device_telemetry *sums, const struct device_teleme
 	sums->ecc_ns += more->ecc_ns;
 	sums->ecc_corrected += more->ecc_corrected;
 	sums->ecc_uncorrected += more->ecc_uncorrected;
-	gpu_use_add(sums, more);
+	gpm_use_add(sums, more);
 	/* the newest life speaks */
 	sums->refusal = more->refusal;
 	sums->gpm_refusal = more->gpm_refusal;
@@ -54,7 +54,7 @@ static bool is_possible(const struct device_telemetry *row)
 	bool possible = row->observed_ns <= TIME_MAX_NS && row->clock_ns <= TIME_MAX_NS &&
 			is_clock(row->sm_cycles, row->clock_ns) &&
 			is_clock(row->memory_cycles, row->clock_ns) &&
-			gpu_use_is_possible(row, TIME_MAX_NS);
+			gpm_use_is_possible(row, TIME_MAX_NS);
 
 	for (unsigned int i = 0; i < TELEMETRY_REASONS && possible; i++)
 		possible = row->reason_ns[i] <= TIME_MAX_NS;

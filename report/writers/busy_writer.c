@@ -5,15 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gpm_writer.h"
 #include "telemetry_writer.h"
-#include "use_writer.h"
 
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 #include "report/names/text_line.h"
+#include "report/telemetry/gpm_use.h"
 #include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
-#include "report/telemetry/gpu_use.h"
 
 #define NUMBER_SIZE 32u
 #define PLACE_SIZE  2048u
@@ -33,7 +33,7 @@ static void begin(struct text_table *table, FILE *out, const struct text_form *f
 	if (gpus && gpus->has_telemetry)
 		telemetry_writer_columns(table);
 	if (gpus && gpus->has_use)
-		use_writer_columns(table, gpus->has_nvlink);
+		gpm_writer_columns(table, gpus->has_nvlink);
 	text_table_column(table, &(struct text_column){what, 0, 2, true, 0});
 }
 
@@ -55,7 +55,7 @@ static void write_times(struct text_table *table, const struct report_busy_row *
 	if (gpus && gpus->has_telemetry)
 		telemetry_writer_cells(table, &row->telemetry);
 	if (gpus && gpus->has_use)
-		use_writer_cells(table, &row->telemetry, gpus->has_nvlink);
+		gpm_writer_cells(table, &row->telemetry, gpus->has_nvlink);
 }
 
 static void describe_stream(char place[static PLACE_SIZE], const struct report_busy_row *row)
@@ -99,7 +99,7 @@ static void describe_telemetry(char place[static PLACE_SIZE],
 	if (is_gpm_refused(telemetry))
 		text_line_append(place, PLACE_SIZE, "; its counters: %s",
 				 gpu_telemetry_refusal_words(telemetry->gpm_refusal));
-	if (gpu_use_known_ns(telemetry) && !gpu_use_is_of_work(telemetry))
+	if (gpm_use_known_ns(telemetry) && !gpm_use_is_of_work(telemetry))
 		text_line_append(place, PLACE_SIZE, "; its use is of all time");
 }
 
@@ -210,7 +210,7 @@ static void write_alike(struct text_table *table, const struct gpu_rows *gpus)
 				 report_summary_time(sum.uncaptured_ns, time));
 	describe_counters(notes, &sum.counters);
 	text_table_cell(table, "%" PRIu32 " GPUs alike, added up%s%s", gpus->nr_alike,
-			gpu_use_known_ns(&sum.telemetry) && !gpu_use_is_of_work(&sum.telemetry)
+			gpm_use_known_ns(&sum.telemetry) && !gpm_use_is_of_work(&sum.telemetry)
 				? "; their use is of all time"
 				: "",
 			notes);

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "use_writer.h"
+#include "gpm_writer.h"
 
 #include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
@@ -105,7 +105,7 @@ void telemetry_writer_json(struct row_text *out, const struct device_telemetry *
 			(int64_t)telemetry->ecc_corrected);
 	row_text_number(&row, "ecc_uncorrected", telemetry->ecc_ns > 0,
 			(int64_t)telemetry->ecc_uncorrected);
-	use_writer_json(&row, telemetry);
+	gpm_writer_json(&row, telemetry);
 	fputc('}', out->out);
 }
 

@@ -94,6 +94,8 @@ uint32_t sample_leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, con
 		snprintf(text, sizeof(text), "[GPU%d_Idle]", gpu);
 	else if (kind == REPORT_KIND_ENERGY)
 		snprintf(text, sizeof(text), "[GPU%d_Energy]%s", gpu, name);
+	else if (kind == REPORT_KIND_USE)
+		snprintf(text, sizeof(text), "[GPU%d_Use]%s", gpu, name);
 	else if (kind >= REPORT_KIND_HOST)
 		snprintf(text, sizeof(text), "[%s]%s", hosts[kind - REPORT_KIND_HOST], name);
 	else if (gpu < 0)

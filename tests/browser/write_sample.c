@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counter_sample.h"
 #include "job_sample.h"
 #include "line_sample.h"
 #include "plane_sample.h"
@@ -317,6 +318,9 @@ int main(int argc, char **argv)
 		     {"use", plane_sample_use},
 		     {"empty", fill_empty},
 		     {"metrics", fill_metrics},
+		     {"roofline", counter_sample_roofline},
+		     {"trainenergy", counter_sample_energy},
+		     {"trainuse", counter_sample_use},
 		     {"diff", fill_diff},
 		     {"million", fill_million},
 		     {"job8", job_sample_8},

@@ -9,8 +9,8 @@
 #include "aggregator/store/store_placement.h"
 #include "aggregator/store/store_schema.h"
 #include "base/array.h"
+#include "report/telemetry/gpm_use.h"
 #include "report/telemetry/gpu_telemetry.h"
-#include "report/telemetry/gpu_use.h"
 
 /* A row of telemetry on the clock of the timeline. */
 struct row {
@@ -57,7 +57,7 @@ static bool find_value(const struct device_telemetry *row, enum timeline_gauge_k
 		*value = kinds[kind].value(row);
 		return *value > 0;
 	}
-	*value = 100 * gpu_use_mean(row, kinds[kind].use);
+	*value = 100 * gpm_use_mean(row, kinds[kind].use);
 	return *value >= 0;
 }
 

@@ -11,7 +11,7 @@ enum timeline_gauge_kind {
 	TIMELINE_SM_CLOCK,     /* MHz, while the GPU was not idle */
 	TIMELINE_MEMORY_CLOCK, /* the same */
 	TIMELINE_POWER,        /* W */
-	TIMELINE_SM_ACTIVE,    /* %, as gpu_use_mean() says; so are the next two */
+	TIMELINE_SM_ACTIVE,    /* %, as gpm_use_mean() says; so are the next two */
 	TIMELINE_TENSOR,
 	TIMELINE_DRAM,
 	TIMELINE_GAUGE_KINDS,

@@ -65,7 +65,7 @@ function rooflineOf(rows) {
 		return made;
 	};
 
-	picture.setAttribute("viewBox", `-60 -20 ${WIDTH + 80} ${HEIGHT + 60}`);
+	picture.setAttribute("viewBox", `-76 -20 ${WIDTH + 96} ${HEIGHT + 60}`);
 	picture.setAttribute("class", "roofline");
 	picture.removeAttribute("hidden");
 	picture.removeAttribute("id");
@@ -75,7 +75,7 @@ function rooflineOf(rows) {
 	for (let power = bottom; power <= top; power++)
 		add("text", { x: -8, y: atY(10 ** power) + 4, "text-anchor": "end" }, giga(10 ** power, ""));
 	add("text", { x: WIDTH, y: HEIGHT + 34, "text-anchor": "end" }, "FLOP for each byte of DRAM");
-	add("text", { x: -52, y: -8 }, "FLOP/s");
+	add("text", { x: -68, y: -8 }, "FLOP/s");
 	const low = Math.max(10 ** left, 10 ** bottom / bytes);
 	add("polyline", { points: [[low, low * bytes], [ridge, flops], [10 ** right, flops]].map(([x, y]) => `${atX(x)},${atY(y)}`).join(" ") });
 	for (const row of points.concat(edge)) {

@@ -280,6 +280,43 @@ static void beyond_the_limit_the_oldest_launch_expires(void **state)
 	assert_int_equal(sum_of(fixture, 9).count, 2);
 }
 
+static void work_whose_launch_was_given_up_is_counted_once(void **state)
+{
+	const struct gpu_record wait = {.start_ns = 1000,
+					.end_ns = 1001,
+					.correlation_id = 99,
+					.kind = RECORD_GPU_SYNC,
+					.window = 1};
+	struct correlator_fixture *fixture = *state;
+
+	correlator_fixture_limit(fixture, (struct correlator_options){.launches_max = 32});
+	struct correlator *correlator = fixture->correlator;
+	for (uint32_t id = 1; id <= 33; id++)
+		correlator_fixture_launch(fixture, id, 9);
+	assert_int_equal(correlator_counts(correlator)->expired, 3);
+	for (uint32_t id = 1; id <= 33; id++)
+		kernel(fixture, id, 1);
+	assert_int_equal(correlator_record(correlator, &wait), 0);
+	assert_int_equal(correlator_waiting(correlator), 4);
+	assert_int_equal(correlator_take_late(correlator), 0);
+	assert_int_equal(correlator_finish(correlator), 0);
+	assert_int_equal(correlator_take_late(correlator), 3);
+	assert_int_equal(correlator_take_late(correlator), 0);
+	assert_int_equal(correlator_counts(correlator)->unmatched, 4);
+}
+
+static void work_without_a_launch_is_not_late_where_none_was_given_up(void **state)
+{
+	struct correlator_fixture *fixture = *state;
+
+	correlator_fixture_launch(fixture, 1, 9);
+	kernel(fixture, 2, 1);
+	assert_int_equal(correlator_finish(fixture->correlator), 0);
+	assert_int_equal(correlator_counts(fixture->correlator)->unmatched, 1);
+	assert_int_equal(correlator_counts(fixture->correlator)->expired, 1);
+	assert_int_equal(correlator_take_late(fixture->correlator), 0);
+}
+
 static void large_numbers_of_launches_expire_in_order(void **state)
 {
 	struct correlator_fixture *fixture = *state;
@@ -452,6 +489,8 @@ int main(void)
 		TEST(ids_may_wrap_around),
 		TEST(an_id_that_comes_again_means_the_newer_launch),
 		TEST(beyond_the_limit_the_oldest_launch_expires),
+		TEST(work_whose_launch_was_given_up_is_counted_once),
+		TEST(work_without_a_launch_is_not_late_where_none_was_given_up),
 		TEST(large_numbers_of_launches_expire_in_order),
 		TEST(beyond_the_limit_the_oldest_waiting_record_is_folded),
 		TEST(records_with_impossible_times_are_counted_not_folded),

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/core/correlator.h"
 #include "aggregator/core/fold_limit.h"
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/timeline_table.h"
@@ -136,6 +137,50 @@ static void rows_beyond_the_limit_are_merged_counted_and_exact_in_sum(void **sta
 	uint64_t merged = count_of(LEDGER_ROWS_MERGED);
 	run_kernels(1, 10, 0);
 	assert_int_equal(count_of(LEDGER_ROWS_MERGED), merged);
+}
+
+/* count launches, then the records of the first ones. */
+static void launch_early(uint32_t count, uint32_t nr_records)
+{
+	static struct launch_record launches[AT_ONCE];
+	static struct gpu_record records[AT_ONCE];
+	struct message events = {.type = MESSAGE_EVENTS,
+				 .events = {.process_id = 1, .launches = launches, .gpu = records}};
+
+	for (uint32_t done = 0; done < count; done += events.events.nr_launches) {
+		events.events.nr_launches = count - done < AT_ONCE ? count - done : AT_ONCE;
+		for (uint32_t i = 0; i < events.events.nr_launches; i++)
+			launches[i] = (struct launch_record){.time_ns = 1,
+							     .correlation_id = done + i + 1,
+							     .tid = 9,
+							     .window = 1};
+		apply(&events);
+	}
+	events.events.nr_launches = 0;
+	for (uint32_t done = 0; done < nr_records; done += events.events.nr_gpu) {
+		events.events.nr_gpu = nr_records - done < AT_ONCE ? nr_records - done : AT_ONCE;
+		for (uint32_t i = 0; i < events.events.nr_gpu; i++)
+			records[i] = (struct gpu_record){.start_ns = 1000,
+							 .end_ns = 1000 + DURATION,
+							 .correlation_id = done + i + 1,
+							 .window = 1,
+							 .stream_id = 1};
+		apply(&events);
+	}
+}
+
+static void records_of_launches_that_were_given_up_are_in_the_ledger(void **state)
+{
+	const uint32_t given_up = CORRELATOR_LAUNCHES_MAX / 16 + 1;
+
+	(void)state;
+	launch_early(CORRELATOR_LAUNCHES_MAX + 1, given_up + 10);
+	end_process();
+	const struct roster_process *process = roster_process(collection->roster, 1);
+
+	assert_int_equal(count_of(LEDGER_LAUNCH_GIVEN_UP), given_up);
+	assert_int_equal(process->counts.unmatched, given_up);
+	assert_int_equal(process->counts.matched, 10);
 }
 
 /* A kernel, node 1, and a line in it, node 2. */
@@ -349,6 +394,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			samples_of_kernels_beyond_the_limit_lose_their_place_then_their_kernel,
 			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			records_of_launches_that_were_given_up_are_in_the_ledger, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(what_was_merged_stays_in_the_ledger, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(timelines_of_streams_and_devices_are_bounded,

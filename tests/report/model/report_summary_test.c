@@ -122,6 +122,35 @@ static void losses_and_notes_are_told_apart(void **state)
 	assert_int_equal(report_fixture.tree->launches_failed, 4);
 }
 
+/* The launches have expired and their records are unmatched, and both are named once. */
+static void records_of_launches_given_up_are_a_loss(void **state)
+{
+	const struct ledger_entry entries[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 30, 0},
+		{0, LEDGER_RECORDS, 10, 1000},
+	};
+	struct roster_process *one =
+		roster_process(report_fixture.collection->roster, report_fixture.process_id);
+	struct fold_key key = report_fixture_key(report_fixture_stack("main", NULL), "k");
+
+	(void)state;
+	report_fixture_add_row(key, 2, 900, 0);
+	key.matched = 0;
+	report_fixture_add_row(key, 8, 100, 0);
+	assert_int_equal(roster_process_set_ledger(one, entries, 2), 0);
+	assert_int_equal(roster_process_count(one, LEDGER_LAUNCH_GIVEN_UP, 7), 0);
+	one->counts.launches = 30;
+	one->counts.expired = 9;
+	one->counts.records = 10;
+	assert_summary("10 kernels, 1.000 us of GPU time, 20.00 % matched; lost 7");
+	assert_ledger("lost: launches given up before their GPU records came, which are under "
+		      "[unknown stack] [launch_given_up]: 7\n"
+		      "noted: launches for which no GPU record came [launch_expired]: 2\n"
+		      "noted: GPU records under [unknown stack]: no launch came "
+		      "[unmatched_record]: 1\n");
+	assert_int_equal(report_fixture.tree->lost, 7);
+}
+
 static void an_unclean_end_is_one_process_and_no_record(void **state)
 {
 	(void)state;
@@ -332,6 +361,7 @@ int main(void)
 		TEST(graphs_that_ran_as_one_are_counted_as_such),
 		TEST(not_quite_all_is_never_called_all),
 		TEST(losses_and_notes_are_told_apart),
+		TEST(records_of_launches_given_up_are_a_loss),
 		TEST(an_unclean_end_is_one_process_and_no_record),
 		TEST(simulated_devices_are_announced),
 		TEST(notices_are_listed_once_with_how_many_said_them),

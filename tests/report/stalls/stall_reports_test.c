@@ -57,6 +57,7 @@ static void add_kernel_samples(uint32_t process, uint32_t step)
 	job_sample(process, HOST_SAMPLE_KERNEL, "gemm;+0x1a0", "long scoreboard", 0, look_ns, 300);
 	job_sample(process, HOST_SAMPLE_KERNEL, "copy_kernel", "selected", 0, look_ns, 7);
 	job_sample(process, HOST_SAMPLE_KERNEL, "gone", "selected", 1, look_ns, 5);
+	job_sample(process, HOST_SAMPLE_KERNEL, "gone;+0x40", "wait", 1, look_ns, 1);
 }
 
 /* Makes one of the stores. */
@@ -200,7 +201,9 @@ static void json_has_the_kernels_with_reason_and_line(void **state)
 		      "\"line\":\"hot.cu:leaf\",\"line_share\":0.131693},\n"
 		      "{\"kernel\":\"copy_kernel\",\"ns\":216000144,\"samples\":252,"
 		      "\"reason\":null,\"reason_share\":null,\"line\":null,\"line_share\":null},\n"
-		      "{\"kernel\":\"gone\",\"ns\":0,\"samples\":180,\"reason\":null,"));
+		      "{\"kernel\":\"gone\",\"ns\":0,\"samples\":216,"
+		      "\"reason\":\"wait\",\"reason_share\":0.166667,"
+		      "\"line\":\"+0x40\",\"line_share\":0.166667}"));
 	assert_null(strstr(without, "sampled_kernels"));
 	assert_null(strstr(other, "sampled_kernels"));
 	free(text);

@@ -1,9 +1,9 @@
-#include "use_writer.h"
+#include "gpm_writer.h"
 
 #include <inttypes.h>
 
+#include "report/telemetry/gpm_use.h"
 #include "report/telemetry/gpu_telemetry.h"
-#include "report/telemetry/gpu_use.h"
 
 #define BYTES_PER_GB 1e9
 #define RATE_SIZE    16u
@@ -26,7 +26,7 @@ static const char *const traffics[TELEMETRY_TRAFFICS] = {
 	[TELEMETRY_DRAM_BYTES] = "dram",
 };
 
-void use_writer_columns(struct text_table *table, bool has_nvlink)
+void gpm_writer_columns(struct text_table *table, bool has_nvlink)
 {
 	for (unsigned int i = 0; i < TELEMETRY_USES; i++)
 		text_table_column(table, &(struct text_column){uses[i].heading, uses[i].width, 1,
@@ -55,11 +55,11 @@ static void write_link(struct text_table *table, double sent, double received)
 				write_rate(in, received));
 }
 
-void use_writer_cells(struct text_table *table, const struct device_telemetry *telemetry,
+void gpm_writer_cells(struct text_table *table, const struct device_telemetry *telemetry,
 		      bool has_nvlink)
 {
 	for (unsigned int i = 0; i < TELEMETRY_USES; i++) {
-		const double mean = gpu_use_mean(telemetry, i);
+		const double mean = gpm_use_mean(telemetry, i);
 
 		if (mean < 0)
 			text_table_cell(table, "-");
@@ -67,16 +67,16 @@ void use_writer_cells(struct text_table *table, const struct device_telemetry *t
 			text_table_cell(table, "%.1f%%", 100 * mean);
 	}
 	if (has_nvlink)
-		write_link(table, gpu_use_rate(telemetry, TELEMETRY_NVLINK_SENT),
-			   gpu_use_rate(telemetry, TELEMETRY_NVLINK_RECEIVED));
-	write_link(table, gpu_use_rate(telemetry, TELEMETRY_PCIE_SENT),
-		   gpu_use_rate(telemetry, TELEMETRY_PCIE_RECEIVED));
+		write_link(table, gpm_use_rate(telemetry, TELEMETRY_NVLINK_SENT),
+			   gpm_use_rate(telemetry, TELEMETRY_NVLINK_RECEIVED));
+	write_link(table, gpm_use_rate(telemetry, TELEMETRY_PCIE_SENT),
+		   gpm_use_rate(telemetry, TELEMETRY_PCIE_RECEIVED));
 }
 
 static void write_use(struct row_text *row, const struct device_telemetry *telemetry,
 		      enum telemetry_use use)
 {
-	const double mean = gpu_use_mean(telemetry, use);
+	const double mean = gpm_use_mean(telemetry, use);
 	char name[NAME_SIZE];
 
 	snprintf(name, sizeof(name), "%s_ns", uses[use].name);
@@ -90,7 +90,7 @@ static void write_use(struct row_text *row, const struct device_telemetry *telem
 static void write_traffic(struct row_text *row, const struct device_telemetry *telemetry,
 			  enum telemetry_traffic traffic)
 {
-	const double rate = gpu_use_rate(telemetry, traffic);
+	const double rate = gpm_use_rate(telemetry, traffic);
 	char name[NAME_SIZE];
 
 	snprintf(name, sizeof(name), "%s_bytes", traffics[traffic]);
@@ -99,19 +99,19 @@ static void write_traffic(struct row_text *row, const struct device_telemetry *t
 	row_text_number(row, name, rate >= 0, (int64_t)(rate + 0.5));
 }
 
-void use_writer_json(struct row_text *out, const struct device_telemetry *telemetry)
+void gpm_writer_json(struct row_text *out, const struct device_telemetry *telemetry)
 {
 	struct row_text row = {.out = out->out};
 
 	row_text_field(out, "gpm");
-	if (gpu_use_known_ns(telemetry) == 0 && telemetry->gpm_refusal == TELEMETRY_ANSWERS) {
+	if (gpm_use_known_ns(telemetry) == 0 && telemetry->gpm_refusal == TELEMETRY_ANSWERS) {
 		fputs("null", out->out);
 		return;
 	}
 	fputc('{', out->out);
 	row_text_string(&row, "refusal", gpu_telemetry_refusal_name(telemetry->gpm_refusal));
-	row_text_count(&row, "known_ns", gpu_use_known_ns(telemetry));
-	row_text_string(&row, "of", gpu_use_is_of_work(telemetry) ? "computing" : "all");
+	row_text_count(&row, "known_ns", gpm_use_known_ns(telemetry));
+	row_text_string(&row, "of", gpm_use_is_of_work(telemetry) ? "computing" : "all");
 	for (unsigned int i = 0; i < TELEMETRY_USES; i++)
 		write_use(&row, telemetry, i);
 	for (unsigned int i = 0; i < TELEMETRY_TRAFFICS; i++)

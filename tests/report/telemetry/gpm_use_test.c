@@ -1,7 +1,7 @@
 #include "tests/support/cmocka_test.h"
 
+#include "report/telemetry/gpm_use.h"
 #include "report/telemetry/gpu_telemetry.h"
-#include "report/telemetry/gpu_use.h"
 
 #define MS 1000000ull
 
@@ -27,13 +27,13 @@ static void use_is_of_the_time_in_which_the_gpu_computed(void **state)
 	const struct device_telemetry sums = second();
 
 	(void)state;
-	assert_true(gpu_use_is_of_work(&sums));
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_COMPUTING), 0.8, 1e-9);
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_SM), 0.75, 1e-9);
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_OCCUPANCY), 0.25, 1e-9);
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_TENSOR), 0.1, 1e-9);
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_DRAM), 0.5, 1e-9);
-	assert_int_equal(gpu_use_known_ns(&sums), 1000 * MS);
+	assert_true(gpm_use_is_of_work(&sums));
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_COMPUTING), 0.8, 1e-9);
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_SM), 0.75, 1e-9);
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_OCCUPANCY), 0.25, 1e-9);
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_TENSOR), 0.1, 1e-9);
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_DRAM), 0.5, 1e-9);
+	assert_int_equal(gpm_use_known_ns(&sums), 1000 * MS);
 }
 
 static void a_rate_is_of_all_time(void **state)
@@ -41,8 +41,8 @@ static void a_rate_is_of_all_time(void **state)
 	const struct device_telemetry sums = second();
 
 	(void)state;
-	assert_float_equal(gpu_use_rate(&sums, TELEMETRY_PCIE_SENT), 14e9, 1);
-	assert_float_equal(gpu_use_rate(&sums, TELEMETRY_NVLINK_SENT), GPU_USE_UNKNOWN, 0);
+	assert_float_equal(gpm_use_rate(&sums, TELEMETRY_PCIE_SENT), 14e9, 1);
+	assert_float_equal(gpm_use_rate(&sums, TELEMETRY_NVLINK_SENT), GPM_USE_UNKNOWN, 0);
 }
 
 /* A little more than all is what two counters differ by. Copies use the memory while nothing computes. */
@@ -52,12 +52,12 @@ static void use_beyond_the_time_of_computing_is_of_all_time(void **state)
 
 	(void)state;
 	sums.use_ns[TELEMETRY_DRAM] = 810 * MS;
-	assert_true(gpu_use_is_of_work(&sums));
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_DRAM), 1, 0);
+	assert_true(gpm_use_is_of_work(&sums));
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_DRAM), 1, 0);
 	sums.use_ns[TELEMETRY_DRAM] = 900 * MS;
-	assert_false(gpu_use_is_of_work(&sums));
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_DRAM), 0.9, 1e-9);
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_SM), 0.6, 1e-9);
+	assert_false(gpm_use_is_of_work(&sums));
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_DRAM), 0.9, 1e-9);
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_SM), 0.6, 1e-9);
 }
 
 static void use_of_another_time_than_computing_is_of_all_time(void **state)
@@ -66,15 +66,15 @@ static void use_of_another_time_than_computing_is_of_all_time(void **state)
 
 	(void)state;
 	sums.use_known_ns[TELEMETRY_TENSOR] = 500 * MS;
-	assert_false(gpu_use_is_of_work(&sums));
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_TENSOR), 0.16, 1e-9);
+	assert_false(gpm_use_is_of_work(&sums));
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_TENSOR), 0.16, 1e-9);
 	/* what is not known at all changes nothing */
 	sums.use_known_ns[TELEMETRY_TENSOR] = sums.use_ns[TELEMETRY_TENSOR] = 0;
-	assert_true(gpu_use_is_of_work(&sums));
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_TENSOR), GPU_USE_UNKNOWN, 0);
+	assert_true(gpm_use_is_of_work(&sums));
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_TENSOR), GPM_USE_UNKNOWN, 0);
 	sums.use_ns[TELEMETRY_COMPUTING] = 0;
-	assert_false(gpu_use_is_of_work(&sums));
-	assert_float_equal(gpu_use_mean(&sums, TELEMETRY_SM), 0.6, 1e-9);
+	assert_false(gpm_use_is_of_work(&sums));
+	assert_float_equal(gpm_use_mean(&sums, TELEMETRY_SM), 0.6, 1e-9);
 }
 
 static void nothing_known_is_unknown(void **state)
@@ -82,10 +82,10 @@ static void nothing_known_is_unknown(void **state)
 	const struct device_telemetry none = {0};
 
 	(void)state;
-	assert_false(gpu_use_is_of_work(&none));
-	assert_int_equal(gpu_use_known_ns(&none), 0);
+	assert_false(gpm_use_is_of_work(&none));
+	assert_int_equal(gpm_use_known_ns(&none), 0);
 	for (unsigned int i = 0; i < TELEMETRY_USES; i++)
-		assert_float_equal(gpu_use_mean(&none, i), GPU_USE_UNKNOWN, 0);
+		assert_float_equal(gpm_use_mean(&none, i), GPM_USE_UNKNOWN, 0);
 }
 
 static void rows_add_up_but_those_that_cannot_be(void **state)

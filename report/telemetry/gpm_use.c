@@ -1,4 +1,4 @@
-#include "gpu_use.h"
+#include "gpm_use.h"
 
 #define NS_PER_S 1e9
 /* Counters of one time differ by so much, as each is read at a moment of its own. */
@@ -6,7 +6,7 @@
 /* Bytes in a nanosecond, above any link. */
 #define RATE_MAX 20000.0
 
-bool gpu_use_is_of_work(const struct device_telemetry *sums)
+bool gpm_use_is_of_work(const struct device_telemetry *sums)
 {
 	const uint64_t known_ns = sums->use_known_ns[TELEMETRY_COMPUTING];
 	const double limit_ns = (double)sums->use_ns[TELEMETRY_COMPUTING] * ALIKE;
@@ -20,25 +20,25 @@ bool gpu_use_is_of_work(const struct device_telemetry *sums)
 	return true;
 }
 
-double gpu_use_mean(const struct device_telemetry *sums, enum telemetry_use use)
+double gpm_use_mean(const struct device_telemetry *sums, enum telemetry_use use)
 {
-	const bool is_of_work = use != TELEMETRY_COMPUTING && gpu_use_is_of_work(sums);
+	const bool is_of_work = use != TELEMETRY_COMPUTING && gpm_use_is_of_work(sums);
 	const uint64_t of_ns =
 		is_of_work ? sums->use_ns[TELEMETRY_COMPUTING] : sums->use_known_ns[use];
 
 	if (sums->use_known_ns[use] == 0)
-		return GPU_USE_UNKNOWN;
+		return GPM_USE_UNKNOWN;
 	return sums->use_ns[use] < of_ns ? (double)sums->use_ns[use] / (double)of_ns : 1;
 }
 
-double gpu_use_rate(const struct device_telemetry *sums, enum telemetry_traffic traffic)
+double gpm_use_rate(const struct device_telemetry *sums, enum telemetry_traffic traffic)
 {
 	const uint64_t ns = sums->traffic_known_ns[traffic];
 
-	return ns ? (double)sums->traffic_bytes[traffic] * NS_PER_S / (double)ns : GPU_USE_UNKNOWN;
+	return ns ? (double)sums->traffic_bytes[traffic] * NS_PER_S / (double)ns : GPM_USE_UNKNOWN;
 }
 
-uint64_t gpu_use_known_ns(const struct device_telemetry *sums)
+uint64_t gpm_use_known_ns(const struct device_telemetry *sums)
 {
 	uint64_t ns = 0;
 
@@ -49,7 +49,7 @@ uint64_t gpu_use_known_ns(const struct device_telemetry *sums)
 	return ns;
 }
 
-void gpu_use_add(struct device_telemetry *sums, const struct device_telemetry *more)
+void gpm_use_add(struct device_telemetry *sums, const struct device_telemetry *more)
 {
 	for (unsigned int i = 0; i < TELEMETRY_USES; i++) {
 		sums->use_known_ns[i] += more->use_known_ns[i];
@@ -61,7 +61,7 @@ void gpu_use_add(struct device_telemetry *sums, const struct device_telemetry *m
 	}
 }
 
-bool gpu_use_is_possible(const struct device_telemetry *row, uint64_t max_ns)
+bool gpm_use_is_possible(const struct device_telemetry *row, uint64_t max_ns)
 {
 	for (unsigned int i = 0; i < TELEMETRY_USES; i++)
 		if (row->use_known_ns[i] > max_ns || row->use_ns[i] > row->use_known_ns[i])
