@@ -27,9 +27,9 @@ function showPath() {
 const sumOfDevices = (field) => (profile.devices ?? []).reduce((sum, device) => sum + device[field], 0);
 
 // How far exact windows agree with continuous samples. Both shares are fractions with six digits.
-const SHARE_ONE = 1e6, shareText = (share) => percentText(Math.round(share * SHARE_ONE), SHARE_ONE);
-const agreementText = ([lines, launches, , matched]) => `agree in ${shareText(lines)} of lines and reasons` +
-	(matched ? `, ${shareText(launches)} of launches` : "");
+const SHARE_ONE = 1e6, agreedText = (share) => percentText(Math.round(share * SHARE_ONE), SHARE_ONE);
+const agreementText = ([lines, launches, , matched]) => `agree in ${agreedText(lines)} of lines and reasons` +
+	(matched ? `, ${agreedText(launches)} of launches` : "");
 
 function showTotals() {
 	const { kernels, kernelNs, copies, copyNs, fills, memsetNs, pauseNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
