@@ -10,7 +10,7 @@ import stat
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 _APPLICATION_ID = 0x464C4752
-_SCHEMA_OLDEST, _SCHEMA = 8, 17
+_SCHEMA_OLDEST, _SCHEMA = 8, 18
 _SCHEMA_DURATIONS = 12  # the first with histograms
 _TOTALS = "process device_id context_id stream_id tid node capture_stack name kind copy_kind matched count ns bytes".split()
 # total_blocks.data, kind 0: further rows of totals. Their columns after `process`, in order, and three of histograms.
