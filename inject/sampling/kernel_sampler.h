@@ -1,6 +1,7 @@
 /* Samples running kernels (--record stalls, --sample-gpu): which instruction waits, and for what. Each context of the
- * process has a session while a capture window is open. The guest's own thread passes on what CUPTI has, as definitions:
- * 0.1 s after the process's first session began, and then ever later, up to once a second. It counts it in the ledger:
+ * process has a session while a capture window is open. The guest's own thread passes on what CUPTI has, as
+ * definitions: 0.1 s after the first session of the process began, then ever later, up to once a second. Counts them in
+ * the ledger:
  *	LEDGER_KERNEL_SAMPLES = passed on + LEDGER_KERNEL_SAMPLE_OTHER + LEDGER_KERNEL_SAMPLE_LOST
  * With exact windows (exact_windows.h) the same holds for LEDGER_EXACT_SAMPLES and its two. Each sample then has the
  * stack of its launch. Where CUPTI refuses, a notice says why, and the rest of the profile goes on. One per process. */
