@@ -165,7 +165,7 @@ db.commit()' "$scratch/values/profile.db"
 same "a sample without time: report" $? 0
 
 # ---- options
-for wrong in 5/s 20000/s 100 often; do
+for wrong in 5/s 20000/s often; do
 	LD_LIBRARY_PATH=$library "$flamegrid" run --sample-counters $wrong -o "$scratch/wrong" -- true >"$scratch/usage" 2>&1
 	same "$wrong: status" $? 125
 	contains "$wrong: is refused" "$scratch/usage" "--sample-counters $wrong: not a number of samples from 10/s to 10000/s"
