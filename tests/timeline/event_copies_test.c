@@ -57,7 +57,7 @@ static int set_up(void **state)
 	*f = (struct fixture){.store = "/tmp/flamegrid-copies.XXXXXX"};
 	assert_non_null(mkdtemp(f->store));
 	strcat(f->store, "/profile.db");
-	snprintf(f->path, sizeof(f->path), "%s.timeline/00000001.events", f->store);
+	snprintf(f->path, sizeof(f->path), "%.63s.timeline/00000001.events", f->store);
 	write_blocks(f);
 	*state = f;
 	return 0;
