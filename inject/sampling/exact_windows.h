@@ -19,8 +19,8 @@ struct exact_window {
 	bool has_set_up;   /* a launch of this session has ended in a window */
 	int result;        /* CUptiResult, of a window that failed */
 	uint64_t begin_ns; /* CLOCK_MONOTONIC */
-	uint64_t
-		ready_ns; /* when the first launch had ended, if that one prepares the session; else begin_ns */
+	/* when the first launch had ended, if that one prepares the session; else begin_ns */
+	_Atomic uint64_t ready_ns;
 	uint64_t end_ns;
 };
 
