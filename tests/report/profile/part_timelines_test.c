@@ -386,7 +386,7 @@ static void events_that_fit_nothing_count_as_lost(void **state)
 	timeline_fixture_add(&expected, timeline_fixture_read(fixture->node));
 	send_node(fixture, fixture->node);
 	merge_fixture_continue(fixture->node, 0x3); /* further processes, which the job never got */
-	timeline_fixture_write(fixture->node, 10, 1);
+	timeline_fixture_write(fixture->node, 11, 1); /* not the block before once more */
 	const struct timeline_digest after = timeline_fixture_read(fixture->node);
 	bring_timeline(fixture, fixture->node);
 	settle(fixture->store, 1);
