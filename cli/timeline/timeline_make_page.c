@@ -103,20 +103,20 @@ static int make_long_axis(void *context, const struct crew_fold *fold)
 	struct nccl_waits nccl = {0};
 	struct used_devices used = {0};
 
+	if (fold->nr_work <= TIME_BOXES_MOST) /* each can be seen */
+		return -EAGAIN;
 	crew_fold_devices(fold, take_device, &used);
 	const struct time_strips_long more = {.counts = &fold->counts,
 					      .used = used.list,
 					      .nr_used = used.nr,
-					      .nr_few = TIME_BOXES_MOST};
+					      .cells = &fold->cells};
 	maker->error = used.error ? used.error : nccl_waits_load(&nccl, slice->store_path, NULL);
 	if (maker->error != -ENOMEM)
 		maker->error =
 			time_strips_read_long(slice->source, &nccl, &part, &more, &maker->strips);
 	nccl_waits_fini(&nccl);
 	free(used.list);
-	const bool wants_list = maker->error == -EAGAIN;
-	const int error = end_axis(maker);
-	return wants_list ? -EAGAIN : error;
+	return end_axis(maker);
 }
 
 /* name: of the whole profile. 0 or -errno with *error. */

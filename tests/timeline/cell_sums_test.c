@@ -13,7 +13,7 @@
 
 #include "timeline/log/event_log.h"
 #include "timeline/log/event_packer.h"
-#include "timeline/slice/cell_file.h"
+#include "timeline/cells/cell_file.h"
 #include "timeline/slice/cell_maker.h"
 #include "timeline/slice/cell_part.h"
 

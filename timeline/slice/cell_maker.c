@@ -4,22 +4,29 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "cell_file.h"
-#include "cell_origin.h"
 #include "cell_part.h"
-#include "process_shares.h"
 #include "stream_fold.h"
 
 #include "aggregator/profile/collection.h"
 #include "base/output_file.h"
 #include "base/thread_crew.h"
+#include "timeline/cells/cell_bytes.h"
+#include "timeline/cells/cell_file.h"
+#include "timeline/cells/cell_origin.h"
+#include "timeline/cells/process_shares.h"
+#include "timeline/strips/time_strips.h"
+#include "timeline/trace/nccl_waits.h"
+
+#define STRIP_BINS      (1u << 21) /* of all cells and devices at most */
+#define STRIP_BINS_CELL 1024u      /* of a cell at most */
 
 struct maker {
 	struct timeline_source *source;
 	struct process_shares shares;
 	struct cell_file_head head;
-	struct cell_file_part *parts;  /* owns */
-	struct cell_part_bytes *bytes; /* owns, with all data */
+	struct cell_file_part *parts; /* owns; by cell_format_place() */
+	struct cell_bytes *bytes;     /* owns, with all data; the same */
+	struct nccl_waits nccl;
 	uint32_t nr_threads;
 	int errors[THREAD_CREW_MOST];
 };
@@ -37,7 +44,7 @@ static int keep_cell(const struct share *share, struct stream_fold *fold, uint32
 		     uint64_t at_ns)
 {
 	struct maker *maker = share->maker;
-	const uint32_t i = cell * maker->head.nr_shares + share->number;
+	const uint32_t i = cell_format_place(&maker->head, cell, share->number);
 	int error = cell_part_write(fold, at_ns, &maker->bytes[i]);
 
 	return error ? error : cell_packer_pack(&share->packer, &maker->bytes[i], &maker->parts[i]);
@@ -91,10 +98,10 @@ static void forget_parts(const struct share *share)
 	struct maker *maker = share->maker;
 
 	for (uint32_t cell = 0; cell < maker->head.nr_cells; cell++) {
-		const uint32_t i = cell * maker->head.nr_shares + share->number;
+		const uint32_t i = cell_format_place(&maker->head, cell, share->number);
 
 		free(maker->bytes[i].data);
-		maker->bytes[i] = (struct cell_part_bytes){0};
+		maker->bytes[i] = (struct cell_bytes){0};
 		maker->parts[i] = (struct cell_file_part){0};
 	}
 }
@@ -133,6 +140,50 @@ static void make_shares(void *context, uint32_t thread)
 	cell_packer_fini(&share.packer);
 }
 
+/* ---- strips */
+
+static int keep_strips(const struct maker *maker, struct timeline_source *source,
+		       const struct cell_packer *packer, uint32_t cell)
+{
+	const struct cell_file_head *head = &maker->head;
+	const uint32_t i = cell_format_place(head, cell, head->nr_shares);
+	const uint64_t from_ns = head->first_ns + cell * head->cell_ns;
+	const int error =
+		time_strips_write_cell(source, &maker->nccl, from_ns, from_ns + head->cell_ns,
+				       head->nr_bins, &maker->bytes[i]);
+
+	return error ? error : cell_packer_pack(packer, &maker->bytes[i], &maker->parts[i]);
+}
+
+static void make_strips(void *context, uint32_t thread)
+{
+	struct maker *maker = context;
+	struct timeline_source *source = timeline_source_again(maker->source);
+	struct cell_packer packer;
+	int error = cell_packer_init(&packer);
+
+	if (!source)
+		error = -ENOMEM;
+	for (uint32_t i = thread; i < maker->head.nr_cells && !error; i += maker->nr_threads)
+		error = keep_strips(maker, source, &packer, i);
+	maker->errors[thread] = error;
+	timeline_source_destroy(source);
+	cell_packer_fini(&packer);
+}
+
+/* Few devices have bins as short as a reader may want; many have longer ones. */
+static uint32_t choose_bins(const struct roster *roster, uint32_t nr_cells)
+{
+	const struct roster_size size = roster_size(roster);
+	const uint64_t known = (uint64_t)size.devices + size.hosts; /* a host may have one more */
+	const uint64_t nr_devices = known < TIME_STRIPS_MOST ? known : TIME_STRIPS_MOST;
+	const uint64_t nr = STRIP_BINS / (nr_devices ? nr_devices : 1) / nr_cells;
+
+	return (uint32_t)(nr < STRIP_BINS_CELL ? nr : STRIP_BINS_CELL);
+}
+
+/* ---- all */
+
 /* Returns how many cells are worth it. */
 static int choose_cells(struct timeline_source *source, uint32_t *nr_cells)
 {
@@ -146,36 +197,41 @@ static int choose_cells(struct timeline_source *source, uint32_t *nr_cells)
 
 static int init(struct maker *maker, uint64_t first_ns, uint64_t last_ns, uint32_t nr_cells)
 {
-	const int error = process_shares_init(
-		&maker->shares, timeline_source_profile(maker->source)->collection->roster);
-	const uint64_t nr_parts = (uint64_t)nr_cells * maker->shares.nr;
+	const struct roster *roster = timeline_source_profile(maker->source)->collection->roster;
+	const int error = process_shares_init(&maker->shares, roster);
+	const uint32_t nr_bins = choose_bins(roster, nr_cells), whole = nr_bins ? nr_bins : 1;
 
 	maker->head = (struct cell_file_head){
 		.nr_shares = maker->shares.nr,
 		.nr_cells = nr_cells,
+		.nr_bins = nr_bins,
 		.first_ns = first_ns,
-		.cell_ns = (last_ns - first_ns) / nr_cells + 1, /* so that last_ns is in it */
+		/* so that last_ns is in it */
+		.cell_ns = ((last_ns - first_ns) / nr_cells / whole + 1) * whole,
 		.origin = cell_origin(maker->source),
 	};
+	const uint32_t nr_parts = cell_format_nr_parts(&maker->head);
 	maker->parts = calloc(nr_parts, sizeof(*maker->parts));
 	maker->bytes = calloc(nr_parts, sizeof(*maker->bytes));
 	maker->nr_threads = thread_crew_size();
 	if (maker->nr_threads > maker->shares.nr)
 		maker->nr_threads = maker->shares.nr;
-	if (error || !maker->parts || !maker->bytes)
+	if (error || !maker->parts || !maker->bytes ||
+	    nccl_waits_load(&maker->nccl, timeline_source_store(maker->source), NULL) == -ENOMEM)
 		return -ENOMEM;
 	return maker->head.origin ? 0 : -EBUSY;
 }
 
 static void fini(struct maker *maker)
 {
-	const uint32_t nr_parts = maker->head.nr_cells * maker->head.nr_shares;
+	const uint32_t nr_parts = cell_format_nr_parts(&maker->head);
 
 	for (uint32_t i = 0; maker->bytes && i < nr_parts; i++)
 		free(maker->bytes[i].data);
 	free(maker->bytes);
 	free(maker->parts);
 	process_shares_fini(&maker->shares);
+	nccl_waits_fini(&maker->nccl);
 }
 
 static uint32_t count_empty(const struct cell_file *file)
@@ -187,6 +243,15 @@ static uint32_t count_empty(const struct cell_file *file)
 	return nr;
 }
 
+static int first_error(const struct maker *maker)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < maker->nr_threads && !error; i++)
+		error = maker->errors[i];
+	return error;
+}
+
 static int make_file(struct maker *maker, struct cell_made *made)
 {
 	struct output_file file;
@@ -196,8 +261,11 @@ static int make_file(struct maker *maker, struct cell_made *made)
 	if (error)
 		return error;
 	thread_crew_run(maker->nr_threads, make_shares, maker);
-	for (uint32_t i = 0; i < maker->nr_threads && !error; i++)
-		error = maker->errors[i];
+	error = first_error(maker);
+	if (!error && maker->head.nr_bins) {
+		thread_crew_run(maker->nr_threads, make_strips, maker);
+		error = first_error(maker);
+	}
 	const struct cell_file cells = {.head = maker->head, .parts = maker->parts};
 	*made = (struct cell_made){maker->head.nr_cells, count_empty(&cells)};
 	if (!error && made->nr_empty == made->nr_cells)

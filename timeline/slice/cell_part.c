@@ -9,72 +9,9 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collection.h"
 #include "base/array.h"
+#include "timeline/cells/cell_bytes.h"
 
-#define VARINT_BYTES_MAX 10u
-#define KEY_NUMBERS      8u /* of a key, that are not bytes */
-
-/* ---- numbers */
-
-static int put_bytes(struct cell_part_bytes *bytes, const void *data, size_t size)
-{
-	if (array_reserve(&bytes->data, &bytes->room, (uint64_t)bytes->size + size, 1))
-		return -ENOMEM;
-	memcpy(bytes->data + bytes->size, data, size);
-	bytes->size += (uint32_t)size;
-	return 0;
-}
-
-static int put(struct cell_part_bytes *bytes, uint64_t number)
-{
-	uint8_t varint[VARINT_BYTES_MAX];
-	size_t size = 0;
-
-	for (; number > INT8_MAX; number >>= 7)
-		varint[size++] = (uint8_t)(number | 0x80);
-	varint[size++] = (uint8_t)number;
-	return put_bytes(bytes, varint, size);
-}
-
-static int put_signed(struct cell_part_bytes *bytes, int64_t number)
-{
-	return put(bytes, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
-}
-
-struct input {
-	const uint8_t *at, *end;
-	bool is_damaged; /* all numbers are 0 from here on */
-};
-
-static uint64_t get(struct input *input)
-{
-	uint64_t number = 0;
-
-	for (uint32_t shift = 0; shift < 64 && input->at < input->end; shift += 7) {
-		const uint8_t byte = *input->at++;
-
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return number;
-	}
-	input->is_damaged = true;
-	input->at = input->end;
-	return 0;
-}
-
-static uint32_t get_u32(struct input *input)
-{
-	const uint64_t number = get(input);
-
-	input->is_damaged |= number > UINT32_MAX;
-	return (uint32_t)number;
-}
-
-static int64_t get_signed(struct input *input)
-{
-	const uint64_t number = get(input);
-
-	return (int64_t)(number >> 1 ^ (0 - (number & 1)));
-}
+#define KEY_NUMBERS 8u /* of a key, that are not bytes */
 
 /* ---- rows */
 
@@ -101,7 +38,7 @@ static int by_key(const void *a, const void *b)
 	return memcmp(&(*left)->key.kind, &(*right)->key.kind, 4);
 }
 
-static int put_row(struct cell_part_bytes *bytes, const struct fold_row *row,
+static int put_row(struct cell_bytes *bytes, const struct fold_row *row,
 		   uint32_t before[static KEY_NUMBERS])
 {
 	const uint8_t kinds[] = {row->key.kind, row->key.copy_kind, row->key.matched};
@@ -112,28 +49,28 @@ static int put_row(struct cell_part_bytes *bytes, const struct fold_row *row,
 
 	numbers_of(&row->key, numbers);
 	for (uint32_t i = 0; i < KEY_NUMBERS && !error; i++)
-		error = put_signed(bytes, (int64_t)numbers[i] - before[i]);
+		error = cell_bytes_put_signed(bytes, (int64_t)numbers[i] - before[i]);
 	memcpy(before, numbers, sizeof(numbers));
 	if (!error)
-		error = put_bytes(bytes, kinds, sizeof(kinds));
+		error = cell_bytes_put_data(bytes, kinds, sizeof(kinds));
 	if (!error)
-		error = put(bytes, row->count);
+		error = cell_bytes_put(bytes, row->count);
 	if (!error)
-		error = put(bytes, row->ns);
+		error = cell_bytes_put(bytes, row->ns);
 	if (!error)
-		error = put(bytes, row->bytes);
+		error = cell_bytes_put(bytes, row->bytes);
 	const size_t size = duration_list_encode(list, fold_row_list(row, list), durations);
 	if (!error)
-		error = put(bytes, size);
-	return error ? error : put_bytes(bytes, durations, size);
+		error = cell_bytes_put(bytes, size);
+	return error ? error : cell_bytes_put_data(bytes, durations, size);
 }
 
-static int put_rows(struct cell_part_bytes *bytes, const struct fold_table *totals)
+static int put_rows(struct cell_bytes *bytes, const struct fold_table *totals)
 {
 	uint32_t before[KEY_NUMBERS] = {0}, nr;
 	const struct fold_row *rows = fold_table_rows(totals, &nr);
 	const struct fold_row **order = calloc(nr + 1ull, sizeof(*order));
-	int error = order ? put(bytes, nr) : -ENOMEM;
+	int error = order ? cell_bytes_put(bytes, nr) : -ENOMEM;
 
 	for (uint32_t i = 0; order && i < nr; i++)
 		order[i] = &rows[i];
@@ -147,7 +84,7 @@ static int put_rows(struct cell_part_bytes *bytes, const struct fold_table *tota
 
 struct adding {
 	struct stream_fold *fold;
-	struct input input;
+	struct cell_input input;
 	const uint8_t *processes;
 	struct cell_part_rows *rows;
 	uint32_t nr_names, nr_stacks;
@@ -167,14 +104,14 @@ static bool is_known(const struct adding *adding, const struct fold_key *key)
 	       key->kind <= RECORD_GPU_SYNC && key->matched <= 1;
 }
 
-static void get_key(struct input *input, struct fold_key *key)
+static void get_key(struct cell_input *input, struct fold_key *key)
 {
 	uint32_t *const numbers[KEY_NUMBERS] = {
 		&key->process_id, &key->device_id, &key->context_id,       &key->stream_id,
 		&key->tid,        &key->stack_id,  &key->capture_stack_id, &key->name_id};
 
 	for (uint32_t i = 0; i < KEY_NUMBERS; i++)
-		*numbers[i] += (uint32_t)get_signed(input);
+		*numbers[i] += (uint32_t)cell_input_get_signed(input);
 	if (input->end - input->at < 3) {
 		input->is_damaged = true;
 		return;
@@ -204,12 +141,13 @@ static struct fold_row *find_row(struct adding *adding, const struct fold_key *k
 
 static int add_row(struct adding *adding, struct fold_key *key, uint32_t place)
 {
-	struct input *input = &adding->input;
+	struct cell_input *input = &adding->input;
 	struct duration_bin list[DURATION_BUCKETS];
 	uint32_t nr = 0;
 
 	get_key(input, key);
-	const uint64_t count = get(input), ns = get(input), bytes = get(input), size = get(input);
+	const uint64_t count = cell_input_get(input), ns = cell_input_get(input),
+		       bytes = cell_input_get(input), size = cell_input_get(input);
 	if (input->is_damaged || size > (uint64_t)(input->end - input->at) || count == 0 ||
 	    !is_known(adding, key) || duration_list_decode(input->at, size, count, ns, list, &nr))
 		return -EPROTO;
@@ -221,7 +159,7 @@ static int add_row(struct adding *adding, struct fold_key *key, uint32_t place)
 static int add_rows(struct adding *adding)
 {
 	struct fold_key key = {0};
-	const uint64_t nr = get(&adding->input);
+	const uint64_t nr = cell_input_get(&adding->input);
 	int error = 0;
 
 	if (nr > (uint64_t)(adding->input.end - adding->input.at)) /* a row is more than a byte */
@@ -242,51 +180,51 @@ void cell_part_rows_fini(struct cell_part_rows *rows)
 
 /* ---- processes */
 
-static int put_counts(struct cell_part_bytes *bytes, const struct stream_fold *fold)
+static int put_counts(struct cell_bytes *bytes, const struct stream_fold *fold)
 {
-	int error = put(bytes, fold->nr_work);
+	int error = cell_bytes_put(bytes, fold->nr_work);
 
 	if (!error)
-		error = put(bytes, fold->nr_waits);
+		error = cell_bytes_put(bytes, fold->nr_waits);
 	if (!error)
-		error = put(bytes, fold->counts.others);
+		error = cell_bytes_put(bytes, fold->counts.others);
 	if (!error)
-		error = put(bytes, fold->last_ns);
+		error = cell_bytes_put(bytes, fold->last_ns);
 	for (uint32_t i = 0; i < fold->nr_processes && !error; i++) {
 		const struct stream_fold_process *process = &fold->processes[i];
 
 		if (!process->nr_launches && !process->nr_records)
 			continue;
-		error = put(bytes, i + 1);
+		error = cell_bytes_put(bytes, i + 1);
 		if (!error)
-			error = put(bytes, process->nr_launches);
+			error = cell_bytes_put(bytes, process->nr_launches);
 		if (!error)
-			error = put(bytes, process->nr_records);
+			error = cell_bytes_put(bytes, process->nr_records);
 		if (!error)
-			error = put(bytes, process->nr_matched);
+			error = cell_bytes_put(bytes, process->nr_matched);
 	}
-	return error ? error : put(bytes, 0);
+	return error ? error : cell_bytes_put(bytes, 0);
 }
 
 static int add_counts(struct adding *adding)
 {
 	struct stream_fold *fold = adding->fold;
-	struct input *input = &adding->input;
+	struct cell_input *input = &adding->input;
 
-	fold->nr_work += get(input);
-	fold->nr_waits += get(input);
-	fold->counts.others += get(input);
-	const uint64_t last_ns = get(input);
+	fold->nr_work += cell_input_get(input);
+	fold->nr_waits += cell_input_get(input);
+	fold->counts.others += cell_input_get(input);
+	const uint64_t last_ns = cell_input_get(input);
 	if (last_ns > fold->last_ns)
 		fold->last_ns = last_ns;
-	for (uint32_t id = get_u32(input); id; id = get_u32(input)) {
+	for (uint32_t id = cell_input_get_u32(input); id; id = cell_input_get_u32(input)) {
 		if (!is_of(adding, id))
 			return -EPROTO;
 		struct stream_fold_process *process = &fold->processes[id - 1];
 
-		process->nr_launches += get(input);
-		process->nr_records += get(input);
-		process->nr_matched += get(input);
+		process->nr_launches += cell_input_get(input);
+		process->nr_records += cell_input_get(input);
+		process->nr_matched += cell_input_get(input);
 	}
 	return input->is_damaged ? -EPROTO : 0;
 }
@@ -295,37 +233,40 @@ static int add_counts(struct adding *adding)
 
 /* Kernels are most of a device's work, so the times of their cells are near those of that cell. of NULL: there is none.
  */
-static int put_cell(struct cell_part_bytes *bytes, const struct timeline_cell *cell,
+static int put_cell(struct cell_bytes *bytes, const struct timeline_cell *cell,
 		    const struct timeline_cell *of, uint64_t at_ns)
 {
-	int error = put(bytes, cell->records);
+	int error = cell_bytes_put(bytes, cell->records);
 
 	if (error || !cell->records)
 		return error;
-	error = put_signed(bytes, (int64_t)(cell->sum_ns - cell->busy_ns));
+	error = cell_bytes_put_signed(bytes, (int64_t)(cell->sum_ns - cell->busy_ns));
 	if (!error)
-		error = put(bytes, cell->busy_ns);
+		error = cell_bytes_put(bytes, cell->busy_ns);
 	if (!error)
-		error = put_signed(bytes, (int64_t)(cell->first_ns - (of ? of->first_ns : at_ns)));
+		error = cell_bytes_put_signed(
+			bytes, (int64_t)(cell->first_ns - (of ? of->first_ns : at_ns)));
 	if (!error)
-		error = put_signed(bytes, (int64_t)(cell->last_ns - (of ? of->last_ns : at_ns)));
-	return error ? error : put(bytes, cell->carry_ns > at_ns ? cell->carry_ns - at_ns : 0);
+		error = cell_bytes_put_signed(
+			bytes, (int64_t)(cell->last_ns - (of ? of->last_ns : at_ns)));
+	return error ? error
+		     : cell_bytes_put(bytes, cell->carry_ns > at_ns ? cell->carry_ns - at_ns : 0);
 }
 
 static struct timeline_cell get_cell(struct adding *adding, const struct timeline_cell *of)
 {
 	const uint64_t at_ns = adding->place.at_ns;
-	struct input *input = &adding->input;
-	struct timeline_cell cell = {.records = get(input)};
+	struct cell_input *input = &adding->input;
+	struct timeline_cell cell = {.records = cell_input_get(input)};
 
 	if (!cell.records)
 		return cell;
-	cell.sum_ns = (uint64_t)get_signed(input);
-	cell.busy_ns = get(input);
+	cell.sum_ns = (uint64_t)cell_input_get_signed(input);
+	cell.busy_ns = cell_input_get(input);
 	cell.sum_ns += cell.busy_ns;
-	cell.first_ns = (of ? of->first_ns : at_ns) + (uint64_t)get_signed(input);
-	cell.last_ns = (of ? of->last_ns : at_ns) + (uint64_t)get_signed(input);
-	cell.carry_ns = at_ns + get(input);
+	cell.first_ns = (of ? of->first_ns : at_ns) + (uint64_t)cell_input_get_signed(input);
+	cell.last_ns = (of ? of->last_ns : at_ns) + (uint64_t)cell_input_get_signed(input);
+	cell.carry_ns = at_ns + cell_input_get(input);
 	return cell;
 }
 
@@ -334,7 +275,7 @@ static struct timeline_cell cell_of(struct stream_timeline *timeline)
 	return timeline ? stream_timeline_cell(timeline) : (struct timeline_cell){0};
 }
 
-static int put_streams(struct cell_part_bytes *bytes, const struct busy_lanes *lanes, uint32_t id,
+static int put_streams(struct cell_bytes *bytes, const struct busy_lanes *lanes, uint32_t id,
 		       uint64_t at_ns)
 {
 	const struct busy_process *process = &lanes->processes[id - 1];
@@ -346,13 +287,13 @@ static int put_streams(struct cell_part_bytes *bytes, const struct busy_lanes *l
 
 		if (!cell.records)
 			continue;
-		error = put(bytes, id);
+		error = cell_bytes_put(bytes, id);
 		if (!error)
-			error = put(bytes, stream->device_id);
+			error = cell_bytes_put(bytes, stream->device_id);
 		if (!error)
-			error = put(bytes, stream->context_id);
+			error = cell_bytes_put(bytes, stream->context_id);
 		if (!error)
-			error = put(bytes, stream->stream_id);
+			error = cell_bytes_put(bytes, stream->stream_id);
 		if (!error)
 			error = put_cell(bytes, &cell, NULL, at_ns);
 	}
@@ -360,7 +301,7 @@ static int put_streams(struct cell_part_bytes *bytes, const struct busy_lanes *l
 }
 
 /* A device without work of its own in the cell has no other. */
-static int put_devices(struct cell_part_bytes *bytes, const struct busy_lanes *lanes, uint32_t id,
+static int put_devices(struct cell_bytes *bytes, const struct busy_lanes *lanes, uint32_t id,
 		       uint64_t at_ns)
 {
 	const struct busy_process *process = &lanes->processes[id - 1];
@@ -372,9 +313,9 @@ static int put_devices(struct cell_part_bytes *bytes, const struct busy_lanes *l
 
 		if (!work.records)
 			continue;
-		error = put(bytes, id);
+		error = cell_bytes_put(bytes, id);
 		if (!error)
-			error = put(bytes, device->device_id);
+			error = cell_bytes_put(bytes, device->device_id);
 		if (!error)
 			error = put_cell(bytes, &work, NULL, at_ns);
 		for (enum busy_kind kind = BUSY_WORK + 1; kind < BUSY_KINDS && !error; kind++) {
@@ -387,40 +328,40 @@ static int put_devices(struct cell_part_bytes *bytes, const struct busy_lanes *l
 	return error;
 }
 
-static int put_busy(struct cell_part_bytes *bytes, const struct busy_lanes *lanes, uint64_t at_ns)
+static int put_busy(struct cell_bytes *bytes, const struct busy_lanes *lanes, uint64_t at_ns)
 {
 	int error = 0;
 
 	for (uint32_t id = 1; id <= lanes->nr_processes && !error; id++)
 		error = put_streams(bytes, lanes, id, at_ns);
 	if (!error)
-		error = put(bytes, 0);
+		error = cell_bytes_put(bytes, 0);
 	for (uint32_t id = 1; id <= lanes->nr_processes && !error; id++)
 		error = put_devices(bytes, lanes, id, at_ns);
 	if (!error)
-		error = put(bytes, 0);
+		error = cell_bytes_put(bytes, 0);
 	for (uint32_t i = 0; i < lanes->nr_devices && !error; i++) {
 		const struct timeline_cell cell = cell_of(lanes->timelines[i]);
 
 		if (!cell.records)
 			continue;
-		error = put(bytes, i + 1);
+		error = cell_bytes_put(bytes, i + 1);
 		if (!error)
 			error = put_cell(bytes, &cell, NULL, at_ns);
 	}
-	return error ? error : put(bytes, 0);
+	return error ? error : cell_bytes_put(bytes, 0);
 }
 
 static int add_streams(struct adding *adding)
 {
-	struct input *input = &adding->input;
+	struct cell_input *input = &adding->input;
 	struct busy_place *place = &adding->place;
 	int error = 0;
 
-	while (!error && (place->process_id = get_u32(input)) != 0) {
-		place->device_id = get_u32(input);
-		place->context_id = get_u32(input);
-		place->stream_id = get_u32(input);
+	while (!error && (place->process_id = cell_input_get_u32(input)) != 0) {
+		place->device_id = cell_input_get_u32(input);
+		place->context_id = cell_input_get_u32(input);
+		place->stream_id = cell_input_get_u32(input);
 		const struct timeline_cell cell = get_cell(adding, NULL);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
@@ -431,20 +372,20 @@ static int add_streams(struct adding *adding)
 
 static int add_devices(struct adding *adding)
 {
-	struct input *input = &adding->input;
+	struct cell_input *input = &adding->input;
 	struct busy_place *place = &adding->place;
 	struct timeline_cell cells[BUSY_KINDS];
 	int error = 0;
 
-	while (!error && (place->process_id = get_u32(input)) != 0) {
-		place->device_id = get_u32(input);
+	while (!error && (place->process_id = cell_input_get_u32(input)) != 0) {
+		place->device_id = cell_input_get_u32(input);
 		for (enum busy_kind kind = 0; kind < BUSY_KINDS; kind++)
 			cells[kind] = get_cell(adding, kind == BUSY_WORK ? NULL : cells);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
 		error = busy_lanes_add_device_cell(&adding->fold->busy, place, cells);
 	}
-	while (!error && (place->device_id = get_u32(input)) != 0) {
+	while (!error && (place->device_id = cell_input_get_u32(input)) != 0) {
 		const struct timeline_cell cell = get_cell(adding, NULL);
 
 		if (input->is_damaged || place->device_id > adding->fold->busy.nr_devices)
@@ -456,7 +397,7 @@ static int add_devices(struct adding *adding)
 
 /* ---- all */
 
-int cell_part_write(struct stream_fold *fold, uint64_t at_ns, struct cell_part_bytes *bytes)
+int cell_part_write(struct stream_fold *fold, uint64_t at_ns, struct cell_bytes *bytes)
 {
 	int error = put_counts(bytes, fold);
 

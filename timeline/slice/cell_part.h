@@ -1,21 +1,17 @@
-/* Sums of the GPU work of some processes that begins in a cell of time, as bytes. Numbers are varints
- * (proto/batch/column.h); signed ones, zigzag. Part of the slice; any thread, one at a time for each object. */
+/* Sums of the GPU work of some processes that begins in a cell of time, as bytes. Part of the slice; any thread, one at
+ * a time for each object. */
 #ifndef CELL_PART_H
 #define CELL_PART_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct cell_bytes;
 struct stream_fold;
-
-struct cell_part_bytes {
-	uint8_t *data; /* owns: free() */
-	uint32_t size, room;
-};
 
 /* Appends the sums of a fold that has had the cell's records alone since busy_lanes_begin_cell(), at at_ns. 0 or
  * -ENOMEM. */
-int cell_part_write(struct stream_fold *fold, uint64_t at_ns, struct cell_part_bytes *bytes);
+int cell_part_write(struct stream_fold *fold, uint64_t at_ns, struct cell_bytes *bytes);
 
 /* Where a fold has the rows of the last part that was added: those of the next part are mostly the same. Zeroed: no
  * part was. Call cell_part_rows_fini() at the end. */

@@ -4,11 +4,11 @@
 #ifndef CREW_FOLD_H
 #define CREW_FOLD_H
 
-#include "cell_file.h"
-#include "process_shares.h"
 #include "stream_fold.h"
 
 #include "base/thread_crew.h"
+#include "timeline/cells/cell_file.h"
+#include "timeline/cells/process_shares.h"
 
 struct collection;
 

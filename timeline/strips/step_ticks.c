@@ -43,12 +43,8 @@ static void lower(struct step_ticks *ticks, uint32_t number)
 	ticks->first = number;
 }
 
-void step_ticks_add(struct step_ticks *ticks, const struct timeline_launch *launch)
+void step_ticks_note(struct step_ticks *ticks, uint32_t number, uint64_t begin_ns)
 {
-	const uint32_t number = launch->correlation_id;
-
-	if (!(launch->flags & RECORD_LAUNCH_MARK) || launch->mark != RECORD_MARK_STEP)
-		return;
 	if (!ticks->apart) {
 		ticks->apart = 1;
 		ticks->first = number;
@@ -59,8 +55,14 @@ void step_ticks_add(struct step_ticks *ticks, const struct timeline_launch *laun
 		return;
 	if (number < ticks->first)
 		lower(ticks, number);
-	uint64_t *begin_ns = &ticks->begins_ns[(number - ticks->first) / ticks->apart];
+	uint64_t *known_ns = &ticks->begins_ns[(number - ticks->first) / ticks->apart];
 
-	if (!*begin_ns || launch->time_ns < *begin_ns)
-		*begin_ns = launch->time_ns;
+	if (!*known_ns || begin_ns < *known_ns)
+		*known_ns = begin_ns;
+}
+
+void step_ticks_add(struct step_ticks *ticks, const struct timeline_launch *launch)
+{
+	if (launch->flags & RECORD_LAUNCH_MARK && launch->mark == RECORD_MARK_STEP)
+		step_ticks_note(ticks, launch->correlation_id, launch->time_ns);
 }

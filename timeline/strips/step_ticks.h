@@ -17,4 +17,7 @@ struct step_ticks {
  */
 void step_ticks_add(struct step_ticks *ticks, const struct timeline_launch *launch);
 
+/* Takes a step that began at this time. */
+void step_ticks_note(struct step_ticks *ticks, uint32_t number, uint64_t begin_ns);
+
 #endif

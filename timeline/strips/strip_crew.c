@@ -60,8 +60,9 @@ static void read_share(void *context, uint32_t part)
 					    .source = timeline_source_again(whole->source),
 					    .nccl = whole->nccl,
 					    .pieces_max = whole->pieces_max / crew->nr,
-					    .cut_from_ns = whole->cut_from_ns,
-					    .cut_to_ns = whole->cut_to_ns};
+					    .cut_to_ns = whole->cut_to_ns,
+					    .known_from_ns = whole->known_from_ns,
+					    .known_to_ns = whole->known_to_ns};
 	share->error = share->maker.source ? strip_maker_init(&share->maker, &TIMELINE_REQUEST_ALL)
 					   : -ENOMEM;
 	if (!share->error)
@@ -99,7 +100,6 @@ static void take_share(struct strip_maker *whole, struct share *share)
 {
 	const struct step_ticks *ticks = &share->made.ticks;
 
-	whole->nr_seen += share->maker.nr_seen;
 	for (uint32_t i = 0; i < whole->devices.nr_devices; i++)
 		whole->have_work[i] |= share->maker.have_work[i];
 	for (uint32_t i = 0; i < TIME_STRIPS_MOST; i++)
@@ -109,13 +109,9 @@ static void take_share(struct strip_maker *whole, struct share *share)
 		}
 	for (uint32_t i = 0; ticks->apart && i < STEP_TICKS_MOST; i++)
 		if (ticks->begins_ns[i])
-			step_ticks_add(&whole->made->ticks,
-				       &(struct timeline_launch){
-					       .flags = RECORD_LAUNCH_MARK,
-					       .mark = RECORD_MARK_STEP,
-					       .correlation_id =
-						       (uint32_t)(ticks->first + i * ticks->apart),
-					       .time_ns = ticks->begins_ns[i]});
+			step_ticks_note(&whole->made->ticks,
+					(uint32_t)(ticks->first + i * ticks->apart),
+					ticks->begins_ns[i]);
 	timeline_stretches_count(&whole->made->counts, &share->made.counts);
 }
 

@@ -72,7 +72,6 @@ int strip_maker_take(void *context, const struct timeline_work *work)
 	maker->have_work[device] = STRIP_HAS_WORK;
 	if (device >= TIME_STRIPS_MOST)
 		return 0;
-	maker->nr_seen++;
 	return add_pieces(maker, work, device);
 }
 
@@ -197,17 +196,35 @@ void strip_maker_fini(struct strip_maker *maker)
 	strip_devices_fini(&maker->devices);
 }
 
-int strip_maker_read(struct strip_maker *maker)
+static int read_between(struct strip_maker *maker, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct time_strips *made = maker->made;
-	const uint64_t margin_ns = made->is_part ? 0 : MARGIN_NS;
-	int error = timeline_stretches_walk(
-		made->first_ns > margin_ns ? made->first_ns - margin_ns : 0,
-		made->end_ns < UINT64_MAX - margin_ns ? made->end_ns + margin_ns : UINT64_MAX,
-		take_stretch, maker);
+	const int error = timeline_stretches_walk(from_ns, to_ns, take_stretch, maker);
 
 	if (error)
 		return error;
 	strip_maker_begin(maker, maker->to_ns, UINT64_MAX);
 	return strip_maker_put(maker);
+}
+
+static int read_part(struct strip_maker *maker, uint64_t from_ns, uint64_t to_ns)
+{
+	maker->cut_from_ns = from_ns;
+	maker->cut_to_ns = to_ns;
+	return from_ns < to_ns ? read_between(maker, from_ns, to_ns) : 0;
+}
+
+int strip_maker_read(struct strip_maker *maker)
+{
+	const struct time_strips *made = maker->made;
+	int error;
+
+	if (!made->is_part)
+		return read_between(maker,
+				    made->first_ns > MARGIN_NS ? made->first_ns - MARGIN_NS : 0,
+				    made->end_ns < UINT64_MAX - MARGIN_NS ? made->end_ns + MARGIN_NS
+									  : UINT64_MAX);
+	if (!maker->known_to_ns)
+		return read_part(maker, made->first_ns, made->end_ns);
+	error = read_part(maker, made->first_ns, maker->known_from_ns);
+	return error ? error : read_part(maker, maker->known_to_ns, made->end_ns);
 }

@@ -32,9 +32,10 @@ struct strip_maker {
 	struct pieces *pieces;   /* owns; as bins */
 	struct capture_pauses pauses;
 	uint32_t nr_new, pieces_max;     /* of all devices: those of the stretch */
-	uint64_t nr_seen;                /* pieces of work of these devices */
 	uint64_t from_ns, to_ns;         /* of the stretch */
 	uint64_t cut_from_ns, cut_to_ns; /* what lies outside of them is cut off */
+	/* of a part, whose bins come from cells (strip_cells.h); 0: none */
+	uint64_t known_from_ns, known_to_ns;
 };
 
 /* request: whose pauses are told. made, source and nccl are set; made's axis, too. 0, -ENOMEM, or as
@@ -54,7 +55,7 @@ int strip_maker_pause(struct strip_maker *maker);
 /* Puts what was taken into the bins, as far as it begins in the stretch. 0 or -ENOMEM. */
 int strip_maker_put(struct strip_maker *maker);
 
-/* Takes all events of the strips' time. Errors as time_strips_read(). */
+/* Takes all events of the strips' time, but those that are known. Errors as time_strips_read(). */
 int strip_maker_read(struct strip_maker *maker);
 
 #endif

@@ -26,8 +26,8 @@ struct time_strips {
 	uint64_t origin_ns;        /* the first event of the log, from which readers count */
 	uint64_t first_ns, end_ns; /* of all events, or of the part; on the source's clock */
 	bool is_part;
-	bool by_launch; /* readers take the part for that of launches */
-	struct strip_axis axis;
+	bool by_launch;         /* readers take the part for that of launches */
+	struct strip_axis axis; /* of a part, its first bin may begin before it */
 	/* owns; those with GPU work, by rank, host and GPU; of a part also those of processes that have none in it and
 	 * were not captured in some of it */
 	struct time_strip *strips;

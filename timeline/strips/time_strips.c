@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "step_before.h"
+#include "strip_cells.h"
 #include "strip_crew.h"
 #include "strip_maker.h"
 #include "strip_pauses.h"
@@ -15,6 +16,7 @@
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_totals.h"
+#include "timeline/cells/cell_file.h"
 #include "timeline/trace/timeline_stretches.h"
 
 /* Moves the bins of devices with work, or with a pause that is shown, into the strips. 0 or -ENOMEM. */
@@ -222,38 +224,99 @@ static int choose_of_part(struct strip_maker *maker, const struct timeline_reque
 	return 0;
 }
 
+/* Returns whether there are cells for a part of the events. */
+static bool choose_cells(struct strip_maker *maker, const struct cell_file *file,
+			 struct strip_cells *cells)
+{
+	const struct time_strips *made = maker->made;
+	const uint32_t nr = maker->devices.nr_known;
+	struct strip_axis axis;
+
+	if (!strip_cells_find(cells, file, made->first_ns, made->end_ns,
+			      nr < TIME_STRIPS_MOST ? nr : TIME_STRIPS_MOST, &axis))
+		return false;
+	maker->made->axis = axis;
+	maker->known_from_ns = cell_file_at(file, cells->begin);
+	maker->known_to_ns = cell_file_at(file, cells->end);
+	return true;
+}
+
+static int read_long(struct strip_maker *maker, const struct time_strips_part *part,
+		     const struct time_strips_long *more, const struct cell_file *file)
+{
+	static const struct timeline_events none;
+	struct strip_cells cells;
+	int error = strip_maker_init(maker, part->request);
+
+	if (!error)
+		error = choose_of_part(maker, part->request, more);
+	const bool has_cells = !error && choose_cells(maker, file, &cells);
+	if (!error)
+		error = strip_crew_read(maker);
+	if (!error && has_cells)
+		error = strip_cells_add(maker, &cells);
+	if (!error)
+		strip_pauses_show(&maker->pauses, &maker->devices, part->from_ns, part->to_ns,
+				  maker->have_work);
+	if (!error)
+		error = step_before_add(maker->source, &none, part->origin_ns, part->from_ns,
+					&maker->made->ticks);
+	return error ? error : finish(maker);
+}
+
 int time_strips_read_long(struct timeline_source *source, const struct nccl_waits *nccl,
 			  const struct time_strips_part *part, const struct time_strips_long *more,
 			  struct time_strips *strips)
 {
-	static const struct timeline_events none;
-	struct strip_maker maker = {.made = strips,
+	static const struct cell_file no_cells;
+	const struct cell_file *file = more->cells;
+	int error;
+
+	/* Damaged cells are not used. */
+	for (;; file = &no_cells) {
+		struct strip_maker maker = {.made = strips,
+					    .source = source,
+					    .nccl = nccl,
+					    .pieces_max = TIMELINE_STRETCHES_EVENTS};
+
+		begin_part(part, more->counts, strips);
+		if (part->from_ns >= part->to_ns)
+			return 0;
+		strips->nr_missing = count_missing(timeline_source_profile(source));
+		strips->boxes.are_too_many = true;
+		error = read_long(&maker, part, more, file);
+		strip_maker_fini(&maker);
+		if (error != -EPROTO || file == &no_cells)
+			break;
+		time_strips_fini(strips);
+	}
+	return error;
+}
+
+int time_strips_write_cell(struct timeline_source *source, const struct nccl_waits *nccl,
+			   uint64_t from_ns, uint64_t to_ns, uint32_t nr_bins,
+			   struct cell_bytes *bytes)
+{
+	struct time_strips strips = {.first_ns = from_ns,
+				     .end_ns = to_ns,
+				     .is_part = true,
+				     .axis = {from_ns, (to_ns - from_ns) / nr_bins, nr_bins}};
+	struct strip_maker maker = {.made = &strips,
 				    .source = source,
 				    .nccl = nccl,
-				    .pieces_max = TIMELINE_STRETCHES_EVENTS,
-				    .cut_from_ns = part->from_ns,
-				    .cut_to_ns = part->to_ns};
+				    .pieces_max = TIMELINE_STRETCHES_EVENTS};
+	int error = strip_maker_init(&maker, &TIMELINE_REQUEST_ALL);
 
-	begin_part(part, more->counts, strips);
-	if (part->from_ns >= part->to_ns)
-		return 0;
-	strips->nr_missing = count_missing(timeline_source_profile(source));
-	int error = strip_maker_init(&maker, part->request);
 	if (!error)
-		error = choose_of_part(&maker, part->request, more);
+		error = choose_of_part(&maker, &TIMELINE_REQUEST_ALL,
+				       &(struct time_strips_long){0});
 	if (!error)
-		error = strip_crew_read(&maker);
-	if (!error && maker.nr_seen <= more->nr_few)
-		error = -EAGAIN;
+		error = strip_maker_read(&maker);
+	for (uint32_t i = 0; i < TIME_STRIPS_MOST && !error; i++)
+		if (maker.bins[i].ns)
+			strip_bins_end(&maker.bins[i], &strips.axis);
 	if (!error)
-		strip_pauses_show(&maker.pauses, &maker.devices, part->from_ns, part->to_ns,
-				  maker.have_work);
-	strips->boxes.are_too_many = true;
-	if (!error)
-		error = step_before_add(source, &none, part->origin_ns, part->from_ns,
-					&strips->ticks);
-	if (!error)
-		error = finish(&maker);
+		error = strip_cells_write(&maker, bytes);
 	strip_maker_fini(&maker);
 	return error;
 }

@@ -14,6 +14,9 @@
 int time_strips_read(struct timeline_source *source, const struct nccl_waits *nccl,
 		     uint32_t events_max, struct time_strips *strips);
 
+struct cell_bytes;
+struct cell_file;
+
 struct time_strips_part {
 	const struct timeline_events *events; /* borrowed; with all that has a part in the time */
 	const struct timeline_request
@@ -35,14 +38,20 @@ struct time_strips_long {
 		uint32_t process_id, device_id;
 	} * used;
 	uint32_t nr_used;
-	uint32_t nr_few; /* of no more pieces than these a list is wanted */
+	const struct cell_file *cells; /* borrowed; those of all processes; without parts: none */
 };
 
-/* The same without a list of events: part->events is not used, and the events of processes with a strip are read.
- * -EAGAIN: the part's pieces of work are few. Other errors as time_strips_read(). */
+/* The same without a list of events: part->events is not used, and the events of processes with a strip are read. Cells
+ * stand for theirs, and the axis may begin before the part (strip_cells.h). Errors as time_strips_read(). */
 int time_strips_read_long(struct timeline_source *source, const struct nccl_waits *nccl,
 			  const struct time_strips_part *part, const struct time_strips_long *more,
 			  struct time_strips *strips);
+
+/* Appends a cell's part for that, with so many bins, which divide it evenly. Its sums are exact if those of its shares
+ * are. Errors as time_strips_read(). */
+int time_strips_write_cell(struct timeline_source *source, const struct nccl_waits *nccl,
+			   uint64_t from_ns, uint64_t to_ns, uint32_t nr_bins,
+			   struct cell_bytes *bytes);
 void time_strips_fini(struct time_strips *strips);
 
 #endif

@@ -27,11 +27,11 @@ void strips_writer_json(FILE *out, const struct time_strips *strips, bool has_bo
 			const char *path)
 {
 	fprintf(out,
-		"\"timeline\":{\"beginNs\":%" PRIu64
+		"\"timeline\":{\"beginNs\":%" PRIu64 ",\"beforeNs\":%" PRIu64
 		",\"isPart\":%s,\"byLaunch\":%s,\"boxes\":%" PRIu32 ",\"firstStep\":%" PRIu64,
-		strips->first_ns - strips->origin_ns, strips->is_part ? "true" : "false",
-		strips->by_launch ? "true" : "false", has_boxes ? strips->boxes.nr_boxes : 0,
-		strips->ticks.first);
+		strips->first_ns - strips->origin_ns, strips->first_ns - strips->axis.first_ns,
+		strips->is_part ? "true" : "false", strips->by_launch ? "true" : "false",
+		has_boxes ? strips->boxes.nr_boxes : 0, strips->ticks.first);
 	fprintf(out,
 		",\"spanNs\":%" PRIu64 ",\"binNs\":%" PRIu64 ",\"bins\":%" PRIu32
 		",\"apart\":%" PRIu32 ",\"ticks\":%" PRIu32 ",\"leftOut\":%" PRIu32
@@ -59,8 +59,10 @@ static uint64_t level_of(const struct time_strips *strips, const struct time_str
 {
 	const struct strip_axis *axis = &strips->axis;
 	const uint64_t *ns = &strip->bins.ns[(size_t)bin * STRIP_PARTS];
-	const uint64_t left_ns = strips->end_ns - axis->first_ns - bin * axis->bin_ns;
-	const uint64_t width_ns = left_ns < axis->bin_ns ? left_ns : axis->bin_ns;
+	const uint64_t begin_ns = axis->first_ns + bin * axis->bin_ns;
+	const uint64_t end_ns = begin_ns + axis->bin_ns;
+	const uint64_t width_ns = (end_ns < strips->end_ns ? end_ns : strips->end_ns) -
+				  (begin_ns > strips->first_ns ? begin_ns : strips->first_ns);
 	uint64_t before_ns = 0, most_ns = 0;
 
 	for (uint32_t i = 0; i < STRIP_PARTS; i++) {

@@ -19,7 +19,7 @@ const axisCanvas = $("axis"), strips = $("strips"), axisContext = axisCanvas.get
 const painted = { canvas: element("canvas"), width: 0, height: 0, left: 0, first: -1, theme: null };
 
 function decodeTimes(reader, timeline) {
-	const { strips: devices, bins, ticks, apart, firstStep, beginNs } = timeline;
+	const { strips: devices, bins, ticks, apart, firstStep, beginNs, beforeNs } = timeline;
 
 	timeline.levels = new Uint8Array(reader.small(devices.length * TIME_PARTS.length * bins));
 	const indexes = reader.small(ticks), offsets = reader.numbers(ticks);
@@ -34,6 +34,7 @@ function decodeTimes(reader, timeline) {
 	const isSplit = there[NCCL - 1] || there[NCCL + 1];
 	timeline.parts = [...TIME_PARTS.keys()].filter((part) => there[part] || ALWAYS.includes(TIME_PARTS[part][1]) && !(part === NCCL && isSplit));
 	timeline.endNs = beginNs + timeline.spanNs;
+	timeline.firstNs = beginNs - beforeNs; // of the first bin: it may begin before what the page has
 	timeline.stripPx = STRIP_PX;
 	timeline.devices = devices.map(([host, gpu, rank]) => {
 		const device = gpu < 0 ? "GPU?" : `GPU${gpu}`, whole = `${visibleText(host)} ${device}`.trim();
@@ -46,8 +47,12 @@ function decodeTimes(reader, timeline) {
 // ---- Figures ----
 
 const levelAt = (strip, part, bin) => profile.timeline.levels[(strip * TIME_PARTS.length + part) * profile.timeline.bins + bin];
-const binAt = (ns) => Math.max(0, Math.min(profile.timeline.bins - 1, Math.floor((ns - profile.timeline.beginNs) / profile.timeline.binNs)));
-const timeOfBin = (bin) => Math.min(profile.timeline.endNs, profile.timeline.beginNs + bin * profile.timeline.binNs);
+const binAt = (ns) => Math.max(0, Math.min(profile.timeline.bins - 1, Math.floor((ns - profile.timeline.firstNs) / profile.timeline.binNs)));
+const timeOfBin = (bin) => {
+	const { beginNs, endNs, firstNs, binNs } = profile.timeline;
+
+	return Math.max(beginNs, Math.min(endNs, firstNs + bin * binNs));
+};
 
 // The percentages of the parts in the bins [from, to] of a strip.
 function sharesOf(strip, from, to) {
@@ -152,8 +157,8 @@ function paintSteps(draw) {
 
 // A column of pixels has one bin or the mean of several.
 function paintStrip(draw, strip, top) {
-	const { bins, binNs, beginNs, endNs, parts, stripPx, boxes } = profile.timeline, width = painted.width - painted.left, height = stripPx - 2;
-	const columns = Math.min(bins, Math.max(1, Math.floor(width))), columnNs = bins * binNs / columns;
+	const { bins, parts, stripPx, boxes } = profile.timeline, width = painted.width - painted.left, height = stripPx - 2;
+	const columns = Math.min(bins, Math.max(1, Math.floor(width)));
 
 	draw.fillStyle = theme.text;
 	draw.fillText(fitText(profile.timeline.devices[strip], painted.left - 8), 0, top + 11);
@@ -163,8 +168,8 @@ function paintStrip(draw, strip, top) {
 		return paintBoxes(draw, strip, top);
 	for (let column = 0; column < columns; column++) {
 		const from = Math.floor(column * bins / columns), to = Math.max(from, Math.floor((column + 1) * bins / columns) - 1);
-		const left = Math.round(xOfTime(beginNs + column * columnNs));
-		const right = Math.round(xOfTime(Math.min(endNs, beginNs + (column + 1) * columnNs)));
+		const left = Math.round(xOfTime(timeOfBin(column * bins / columns)));
+		const right = Math.round(xOfTime(timeOfBin((column + 1) * bins / columns)));
 		const shares = sharesOf(strip, from, to);
 		let bottom = top + height;
 

@@ -1,7 +1,7 @@
 /* The sums of a timeline by cells of time, in a file beside the store: STORE.cells. They are made of the event log, and
- * can be made again. The file is a head, an index, and parts. A part has the sums of the GPU work of some processes
- * that begins in one cell (cell_part.h), compressed by zstd. Everything is little-endian, and has a checksum. Plain
- * data. */
+ * can be made again. The file is a head, an index, and parts, which zstd has compressed. A cell has a part for each
+ * share of the processes, with the sums of their GPU work that begins in the cell (cell_part.h), and one of what the
+ * devices did in the cell, for strips (strip_cells.h). Everything is little-endian, and has a checksum. Plain data. */
 #ifndef CELL_FORMAT_H
 #define CELL_FORMAT_H
 
@@ -13,14 +13,14 @@
 
 #define CELL_FORMAT_SUFFIX  ".cells" /* behind the store's path */
 #define CELL_FORMAT_MAGIC   "fgcells"
-#define CELL_FORMAT_VERSION 1u
+#define CELL_FORMAT_VERSION 2u
 #define CELL_FORMAT_CELLS   65536u      /* of a file at most */
 #define CELL_FORMAT_PLAIN   (64u << 20) /* bytes of a part at most */
 
 struct cell_file_head {
 	char magic[8];
 	uint32_t version, nr_shares;
-	uint32_t nr_cells, reserved;      /* 0 */
+	uint32_t nr_cells, nr_bins;       /* of a cell's strips; 0: they have none */
 	uint8_t profile[EVENT_FORMAT_ID]; /* the store's (store_timeline_id()) */
 	uint64_t origin;                  /* of what they were made (cell_origin.h) */
 	uint64_t first_ns,
@@ -28,13 +28,26 @@ struct cell_file_head {
 	uint64_t index_checksum, checksum; /* of what is before it */
 };
 
-/* The index has one for each cell and share (process_shares.h), by cell and then by share. */
+/* The index has one for each cell and share (process_shares.h), by cell and then by share. Behind its shares a cell has
+ * that of its strips. */
 struct cell_file_part {
 	uint64_t at;           /* in the file */
-	uint32_t stored_bytes; /* 0: sums of this cell would not be exact, so there are none */
+	uint32_t stored_bytes; /* 0: it would not be exact, so there is none */
 	uint32_t plain_bytes;
 	uint64_t checksum; /* of the stored bytes */
 };
+
+static inline uint32_t cell_format_nr_parts(const struct cell_file_head *head)
+{
+	return head->nr_cells * (head->nr_shares + 1);
+}
+
+/* Returns the index of the part of a share; of nr_shares: of the strips. */
+static inline uint32_t cell_format_place(const struct cell_file_head *head, uint32_t cell,
+					 uint32_t share)
+{
+	return cell * (head->nr_shares + 1) + share;
+}
 
 static_assert(sizeof(struct cell_file_head) == 80 && sizeof(struct cell_file_part) == 24,
 	      "format of the file");

@@ -8,7 +8,8 @@
 struct timeline_source;
 
 /* Returns a checksum of the names and sizes of the log's files, of the comparisons of the hosts' clocks, and of the
- * processes with their devices; 0: there is none, because the profile is being written, or there is no log. */
+ * processes with their ranks and devices; 0: there is none, because the profile is being written, or there is no log.
+ */
 uint64_t cell_origin(const struct timeline_source *source);
 
 /* Writes the path of the file with the sums. 0 or -ENAMETOOLONG. */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cell_bytes.h"
 #include "cell_origin.h"
-#include "cell_part.h"
 #include "process_shares.h"
 
 #include "base/array.h"
@@ -20,7 +20,7 @@
 
 static size_t index_bytes(const struct cell_file_head *head)
 {
-	return (size_t)head->nr_cells * head->nr_shares * sizeof(struct cell_file_part);
+	return (size_t)cell_format_nr_parts(head) * sizeof(struct cell_file_part);
 }
 
 /* ---- reading */
@@ -36,7 +36,8 @@ static bool is_sound(const struct cell_file_head *head, const struct timeline_so
 	       head->nr_cells <= CELL_FORMAT_CELLS &&
 	       memcmp(head->profile, profile->timeline_id, sizeof(head->profile)) == 0 &&
 	       head->first_ns <= TIMELINE_SOURCE_NS_MAX && head->cell_ns &&
-	       head->cell_ns <= TIMELINE_SOURCE_NS_MAX / head->nr_cells && head->origin &&
+	       head->cell_ns <= TIMELINE_SOURCE_NS_MAX / head->nr_cells &&
+	       (!head->nr_bins || head->cell_ns % head->nr_bins == 0) && head->origin &&
 	       head->origin == cell_origin(source);
 }
 
@@ -88,7 +89,7 @@ uint64_t cell_file_at(const struct cell_file *file, uint32_t cell)
 
 bool cell_file_has(const struct cell_file *file, uint32_t cell)
 {
-	const struct cell_file_part *parts = &file->parts[cell * file->head.nr_shares];
+	const struct cell_file_part *parts = &file->parts[cell_format_place(&file->head, cell, 0)];
 	bool has = true;
 
 	for (uint32_t i = 0; i < file->head.nr_shares; i++)
@@ -141,7 +142,8 @@ int cell_reader_part(struct cell_reader *reader, uint32_t cell, uint32_t share,
 		     const uint8_t **data, size_t *size)
 {
 	const struct cell_file *file = reader->file;
-	const struct cell_file_part *part = &file->parts[cell * file->head.nr_shares + share];
+	const struct cell_file_part *part =
+		&file->parts[cell_format_place(&file->head, cell, share)];
 
 	if (part->plain_bytes > CELL_FORMAT_PLAIN || part->stored_bytes > 2 * CELL_FORMAT_PLAIN)
 		return -EPROTO;
@@ -179,7 +181,7 @@ void cell_packer_fini(struct cell_packer *packer)
 		packer->zstd->free_compressor(packer->compressor);
 }
 
-int cell_packer_pack(const struct cell_packer *packer, struct cell_part_bytes *bytes,
+int cell_packer_pack(const struct cell_packer *packer, struct cell_bytes *bytes,
 		     struct cell_file_part *part)
 {
 	const size_t bound = packer->zstd->bound(bytes->size);
@@ -198,17 +200,17 @@ int cell_packer_pack(const struct cell_packer *packer, struct cell_part_bytes *b
 					.plain_bytes = bytes->size,
 					.checksum = checksum_add(0, less, size)};
 	free(bytes->data);
-	*bytes = (struct cell_part_bytes){less, (uint32_t)size, (uint32_t)size};
+	*bytes = (struct cell_bytes){less, (uint32_t)size, (uint32_t)size};
 	return 0;
 }
 
 static int put_all(FILE *stream, const struct cell_file_head *head,
-		   const struct cell_file_part *parts, const struct cell_part_bytes *bytes)
+		   const struct cell_file_part *parts, const struct cell_bytes *bytes)
 {
 	bool is_written = fwrite(head, sizeof(*head), 1, stream) == 1 &&
 			  fwrite(parts, index_bytes(head), 1, stream) == 1;
 
-	for (uint32_t i = 0; i < head->nr_cells * head->nr_shares && is_written; i++)
+	for (uint32_t i = 0; i < cell_format_nr_parts(head) && is_written; i++)
 		is_written =
 			bytes[i].size == 0 || fwrite(bytes[i].data, bytes[i].size, 1, stream) == 1;
 	return is_written && fflush(stream) == 0 ? 0 : -errno;
@@ -224,13 +226,13 @@ int cell_file_create(struct output_file *file, const struct timeline_source *sou
 
 int cell_file_write(struct output_file *file, const struct timeline_source *source,
 		    struct cell_file_head *head, struct cell_file_part *parts,
-		    const struct cell_part_bytes *bytes, int result)
+		    const struct cell_bytes *bytes, int result)
 {
 	uint64_t at = sizeof(*head) + index_bytes(head);
 
 	if (result < 0)
 		return output_file_close(file, result);
-	for (uint32_t i = 0; i < head->nr_cells * head->nr_shares; i++) {
+	for (uint32_t i = 0; i < cell_format_nr_parts(head); i++) {
 		parts[i].at = at;
 		at += parts[i].stored_bytes;
 	}

@@ -71,9 +71,9 @@ static uint64_t add_names(uint64_t checksum, const struct collection *collection
 	checksum = checksum_add(checksum, sizes, sizeof(sizes));
 	for (uint32_t id = 1; id <= size.processes; id++) {
 		const struct roster_process *process = roster_process(collection->roster, id);
-		const uint32_t host = process->identity.host;
+		const uint32_t of[] = {process->identity.host, (uint32_t)process->rank};
 
-		checksum = checksum_add(checksum, &host, sizeof(host));
+		checksum = checksum_add(checksum, of, sizeof(of));
 		checksum = checksum_add(checksum, process->devices,
 					process->nr_devices * sizeof(*process->devices));
 	}

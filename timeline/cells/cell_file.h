@@ -8,7 +8,7 @@
 
 #include "cell_format.h"
 
-struct cell_part_bytes;
+struct cell_bytes;
 struct output_file;
 struct timeline_source;
 struct zstd_library;
@@ -16,8 +16,7 @@ struct zstd_library;
 struct cell_file { /* zeroed: there are no sums */
 	int fd;    /* owns, if there are parts */
 	struct cell_file_head head;
-	struct cell_file_part
-		*parts; /* owns; [cell * nr_shares + share]; NULL: there are no sums */
+	struct cell_file_part *parts; /* owns; by cell_format_place(); NULL: there are no sums */
 };
 
 /* Opens the sums of the source's log. Without a sound file of just that log, the result has no cells. 0 or -ENOMEM.
@@ -48,7 +47,8 @@ struct cell_reader {                     /* one thread */
 int cell_reader_init(struct cell_reader *reader, const struct cell_file *file);
 void cell_reader_fini(struct cell_reader *reader);
 
-/* *data: the part's bytes, borrowed until the next call. 0; -EPROTO: damaged; -ENOMEM. */
+/* share: nr_shares: the strips. *data: the part's bytes, borrowed until the next call. 0; -EPROTO: damaged, or there
+ * are none; -ENOMEM. */
 int cell_reader_part(struct cell_reader *reader, uint32_t cell, uint32_t share,
 		     const uint8_t **data, size_t *size);
 
@@ -63,7 +63,7 @@ void cell_packer_fini(struct cell_packer *packer);
 
 /* Compresses a part's bytes in place, and describes them in *part, but for part->at. 0; -E2BIG: they are too many;
  * -ENOMEM. */
-int cell_packer_pack(const struct cell_packer *packer, struct cell_part_bytes *bytes,
+int cell_packer_pack(const struct cell_packer *packer, struct cell_bytes *bytes,
 		     struct cell_file_part *part);
 
 /* Begins a file, before it is known what is in it, so that nothing is made that nobody can keep. 0 or -errno. path:
@@ -71,11 +71,11 @@ int cell_packer_pack(const struct cell_packer *packer, struct cell_part_bytes *b
 int cell_file_create(struct output_file *file, const struct timeline_source *source,
 		     char path[static PATH_MAX]);
 
-/* Writes and closes it. head: nr_shares, nr_cells, origin, first_ns and cell_ns are set; the rest is filled in. parts,
- * bytes: [cell * nr_shares + share], as cell_packer_pack() made them; all zeroes: there are no sums. result: negative:
- * nothing is written. Returns that, or 0 or -errno: what was there is as before. */
+/* Writes and closes it. head: nr_shares, nr_cells, nr_bins, origin, first_ns and cell_ns are set; the rest is filled
+ * in. parts, bytes: by cell_format_place(), as cell_packer_pack() made them; all zeroes: there are no sums. result:
+ * negative: nothing is written. Returns that, or 0 or -errno: what was there is as before. */
 int cell_file_write(struct output_file *file, const struct timeline_source *source,
 		    struct cell_file_head *head, struct cell_file_part *parts,
-		    const struct cell_part_bytes *bytes, int result);
+		    const struct cell_bytes *bytes, int result);
 
 #endif
