@@ -19,7 +19,7 @@ struct entry {
 	uint64_t turn; /* it waits: those with a lower one are begun before; 0: it does not */
 	struct page_child child;
 	uint64_t changed_ns, asked_ns;
-	bool is_awaited; /* whoever asked for it has not taken it */
+	bool is_awaited; /* whoever asked for it has not taken it; false while it is made: nobody asks yet */
 };
 
 struct page_cache {
@@ -195,13 +195,25 @@ static int enqueue(struct page_cache *cache, struct entry *entry, const struct p
 	return 0;
 }
 
+/* What is made ahead holds up no page. */
 static uint32_t count_making(const struct page_cache *cache)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++)
-		count += is_making(&cache->entries[i]);
+		count += is_making(&cache->entries[i]) && cache->entries[i].is_awaited;
 	return count;
+}
+
+/* Whether anything is made ahead, or waits for it. */
+static bool has_ahead(const struct page_cache *cache)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < PAGE_CACHE_PAGES; i++)
+		has |= *cache->entries[i].key && !is_made(&cache->entries[i]) &&
+		       !cache->entries[i].is_awaited;
+	return has;
 }
 
 /* NULL: none waits. */
@@ -227,7 +239,8 @@ static void tend(struct page_cache *cache, uint64_t now_ns)
 
 		if (*entry->key)
 			page_child_poll(&entry->child, entry->name, now_ns);
-		if (entry->turn && !is_held(entry, now_ns)) /* its asker has gone */
+		if (entry->turn && entry->is_awaited &&
+		    !is_held(entry, now_ns)) /* its asker has gone */
 			clear(entry);
 	}
 	while (count_making(cache) < PAGE_CACHE_CHILDREN && (next = find_next(cache)) != NULL &&
@@ -288,7 +301,7 @@ enum page_state page_cache_get(struct page_cache *cache, const struct page_wante
 		entry->asked_ns = now_ns;
 		return give(cache, entry, ask, page, now_ns);
 	}
-	if (ask == PAGE_AHEAD && count_making(cache) >= PAGE_CACHE_CHILDREN)
+	if (ask == PAGE_AHEAD && (count_making(cache) >= PAGE_CACHE_CHILDREN || has_ahead(cache)))
 		return PAGE_MAKING;
 	if (!is_there)
 		entry = take_place(cache, wanted->key, now_ns);

@@ -15,7 +15,7 @@
  * descriptors suffice for two each. */
 #define PAGE_CACHE_PAGES    256u
 #define PAGE_CACHE_BYTES    (1u << 30) /* of all pages: then no further one is made, until some go */
-#define PAGE_CACHE_CHILDREN 2u         /* further pages wait; one command more may run */
+#define PAGE_CACHE_CHILDREN 2u         /* further pages wait; what is made ahead does not count */
 #define PAGE_CACHE_FRESH_NS                                                                        \
 	2000000000u /* a live page is kept for so long, and four times what it took; an error once */
 /* A page's asker comes back within this time. Until then a page that was made keeps its place, and one that waits keeps
@@ -36,9 +36,9 @@ struct page_wanted {
 };
 
 enum page_ask {
-	PAGE_TAKE,  /* the page goes to its asker */
-	PAGE_LOOK,  /* its asker comes back and takes it */
-	PAGE_AHEAD, /* nobody asks yet: it is made only if none waits */
+	PAGE_TAKE, /* the page goes to its asker */
+	PAGE_LOOK, /* its asker comes back and takes it */
+	PAGE_AHEAD, /* nobody asks yet: it is made if no page waits, one at a time and beside the others */
 };
 
 struct page {

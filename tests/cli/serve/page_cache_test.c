@@ -306,9 +306,18 @@ static void what_nobody_asked_for_waits_for_nobody(void **state)
 	struct page page;
 
 	assert_int_equal(ask_state(cache, "say", "early", PAGE_AHEAD), PAGE_MAKING);
-	assert_int_equal(await(cache, "say", "early", &page), PAGE_READY);
+	wait_for_end();
+	page_cache_tend(cache);
+	assert_int_equal(page_cache_look(cache, "say early", PAGE_TAKE, &page), PAGE_READY);
 	check_page(&page, "early");
+	/* Beside it are as many pages as without it, but nothing else that nobody asked for. */
+	assert_int_equal(ask_state(cache, "hang", "ahead", PAGE_AHEAD), PAGE_MAKING);
+	ask_state(cache, "say", "another", PAGE_AHEAD);
+	assert_int_equal(page_cache_look(cache, "say another", PAGE_TAKE, &page), PAGE_NOTHING);
+	assert_null(page.error);
 	ask_state(cache, "hang", "1", PAGE_TAKE);
+	assert_int_equal(await(cache, "say", "it", &page), PAGE_READY);
+	check_page(&page, "it");
 	ask_state(cache, "hang", "2", PAGE_TAKE);
 	assert_int_equal(ask_state(cache, "say", "late", PAGE_AHEAD), PAGE_MAKING);
 	assert_int_equal(page_cache_look(cache, "say late", PAGE_TAKE, &page), PAGE_NOTHING);
