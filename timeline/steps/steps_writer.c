@@ -144,6 +144,17 @@ static void write_trends(FILE *out, const struct steps_view *view)
 		fputc('\n', out);
 }
 
+/* Of a tenth of a rank's steps nobody expects that they stand out. */
+static bool are_common(const struct steps_view *view, uint32_t nr_outliers)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < view->sums->nr_sums; i++)
+		if (view->sums->sums[i].nr_steps > most)
+			most = view->sums->sums[i].nr_steps;
+	return nr_outliers > most / 10;
+}
+
 static void write_findings(FILE *out, const struct steps_view *view)
 {
 	const uint32_t nr = view->findings->nr_outliers;
@@ -152,8 +163,9 @@ static void write_findings(FILE *out, const struct steps_view *view)
 	for (uint32_t i = 0; i < nr && i < OUTLIERS_MAX; i++)
 		fprintf(out, "%s\n", step_words_outlier(view, i, line, sizeof(line)));
 	if (nr > OUTLIERS_MAX)
-		fprintf(out, "%" PRIu32 " other steps were slow, too: -f json has all\n",
-			nr - OUTLIERS_MAX);
+		fprintf(out, "%" PRIu32 " other steps were slow, too%s: -f json has all\n",
+			nr - OUTLIERS_MAX,
+			are_common(view, nr) ? ", so slow steps are no exception here" : "");
 	if (!nr)
 		fputs("no step took much longer than the others\n", out);
 	write_trends(out, view);

@@ -292,6 +292,15 @@ for wrong in "--steps" "--step 3" "-f chrome" "--step-range forward"; do
 	same "kernels $wrong: status" $? 2
 done
 
+# ---- hosts that run ahead wait now and then: many of their steps are slow
+LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$LD_LIBRARY_PATH FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline all -o "$scratch/ahead" \
+	--devices "$(devices 2)" -- "$BUILD/tests/fake_ranks" --ranks 2 --steps 2000 --ahead --mark >/dev/null 2>"$scratch/ahead.err"
+same "ahead: status" $? 0
+"$flamegrid" timeline --steps "$scratch/ahead" >"$scratch/steps" 2>"$scratch/err"
+outliers=$("$flamegrid" timeline --steps -f json "$scratch/ahead" 2>"$scratch/err" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["outliers"]))')
+same "ahead: whether slow steps are common" "$(grep -c ' other steps were slow, too, so slow steps are no exception here: ' "$scratch/steps")" \
+	"$((outliers > 199))"
+
 # ---- merged: all of both, once, also where a profile comes twice
 "$flamegrid" merge -o "$scratch/merged" "$scratch/ranges" "$scratch/training" "$scratch/ranges" 2>"$scratch/err"
 same "merge: status" $? 0
