@@ -93,6 +93,26 @@ profile graphs --metrics dram__bytes_read.sum --launches 4 -- "$BUILD/tests/fake
 same "graphs: values" "$(values graphs)" ok
 same "graphs: the program saw nothing" "$("$BUILD/tests/fake_graphs" --eager 40 | sed 's/ready .*//')" "$(sed 's/ready .*//' "$scratch/graphs.out")"
 
+# A capture does not wait for the GPU's work, behind, beside or with which a launch of c1 is to be measured (fake_captures.c). That
+# launch is given up, and the next one is measured.
+for case in behind beside long; do
+	profile "held-$case" --metrics dram__bytes_read.sum --kernels '^c1$' --launches 1 -- "$BUILD/tests/fake_captures" $case
+	same "held $case: values" "$(values "held-$case")" ok
+	same "held $case: the next launch" "$(measured "held-$case")" "c1 1 1"
+	same "held $case: measured, shared, lost, refused" \
+		"$(for reason in 80 81 82 87; do counted "held-$case" $reason; done | xargs)" "1 0 0 1"
+	same "held $case: all kernels are there" \
+		"kernels $("$flamegrid" report "$scratch/held-$case" -f folded --weight count | grep Kernel | sum_folded)" \
+		"$(cat "$scratch/held-$case.out")"
+done
+# The pass that is given up takes those before it along, and the next three launches are the passes.
+profile held-pass --metrics sm__throughput.avg.pct_of_peak_sustained_elapsed --kernels '^c1$' --launches 1 -- \
+	"$BUILD/tests/fake_captures" later
+same "held pass: values" "$(values held-pass)" ok
+same "held pass: the passes" "$(measured held-pass)" "c1 1 3"
+same "held pass: measured, shared, lost, refused" \
+	"$(for reason in 80 81 82 87; do counted held-pass $reason; done | xargs)" "3 0 0 1"
+
 # Counted calls do not hide captures, and a window that begins later might begin within one.
 profile counted --metrics dram__bytes_read.sum --launches 4 --api all -- "$BUILD/tests/fake_graphs" --eager 40
 same "counted calls: values" "$(values counted)" ok
