@@ -54,9 +54,22 @@ same "sol: the rows have the kernels' time" \
 "$flamegrid" report "$scratch/sol" --metrics >"$scratch/sol.table"
 contains "sol: the table has each metric" "$scratch/sol.table" "lts__t_sectors_op_read.sum"
 contains "sol: the table names the caller" "$scratch/sol.table" "k1, launched by launch_from_k1"
+contains "sol: the table marks rates over elapsed time" "$scratch/sol.table" \
+	"dram__throughput.avg.pct_of_peak_sustained_elapsed (too low: the measurement's own time is in it)"
+same "sol: CSV and JSON mark these" "$("$flamegrid" report "$scratch/sol" --metrics -f csv | python3 -c '
+import csv, json, sys
+marked = {row["metric"] for row in csv.DictReader(sys.stdin) if row["too_low"] == "1"}
+rows = json.load(open(sys.argv[1]))["kernel_metrics"]
+names = {metric["name"] for row in rows for metric in row["metrics"]}
+print(marked == {name for name in names if name.endswith("_elapsed")} and len(marked) > 1,
+      marked == {metric["name"] for row in rows for metric in row["metrics"] if metric["too_low"]})' "$scratch/sol.json")" "True True"
 "$flamegrid" report "$scratch/sol" -f table >"$scratch/sol.whole"
 contains "sol: the usual table has the rows" "$scratch/sol.whole" "Measured kernels"
 valid_report "$scratch/sol"
+
+profile roofline --metrics roofline --launches 2 -- "$fake_launches" --launches 200 --kernels 1 --devices 1
+"$flamegrid" report "$scratch/roofline" --metrics >"$scratch/roofline.table"
+contains "roofline: the heading names the type" "$scratch/roofline.table" "tensor bf16"
 
 # A set of three passes: each measurement takes three launches.
 profile passes --metrics sm__throughput.avg.pct_of_peak_sustained_elapsed --launches 2 -- \
