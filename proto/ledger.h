@@ -158,7 +158,7 @@ enum ledger_reason {
 		85, /* new stacks of that lane (ns: the time of its threads) */
 	/* processes that launched (ns: of wall time from their first launch on) */
 	LEDGER_METER_WALL = 86,
-	/* ranges that were to be measured (--ranges), and could not be */
+	/* launches whose measurement was given up, and ranges that were to be measured and could not be */
 	LEDGER_METRIC_REFUSED = 87,
 	/* samples of running kernels, also of exact windows, at an offset in place of lines, whose names found no room
 	 */

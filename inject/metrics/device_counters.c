@@ -1,5 +1,6 @@
 #include "device_counters.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "inject/base/definition_writer.h"
@@ -18,6 +19,7 @@ static struct {
 	const struct cupti_library *library;
 	struct definition_writer *definitions;
 	const struct metric_options *options;
+	atomic_bool have_begun;
 } self;
 
 struct device_counters device_counters[RECORD_DEVICES_MAX];
@@ -29,6 +31,7 @@ void device_counters_init(const struct cupti_library *library,
 	self.library = library;
 	self.definitions = definitions;
 	self.options = options;
+	atomic_store(&self.have_begun, false);
 	memset(device_counters, 0, sizeof(device_counters));
 }
 
@@ -47,11 +50,24 @@ void device_counters_end(struct device_counters *counters, bool is_gone)
 	metrics_session_end(&counters->session, &self.library->metrics, is_gone);
 	lose_all(counters);
 	counters->context = NULL;
+	counters->is_left_open = false;
+}
+
+static void close_left_open(struct device_counters *counters)
+{
+	if (!counters->is_left_open)
+		return;
+	counters->is_left_open = false;
+	device_counters_keep(counters, device_counters_close(counters), DEVICE_COUNTERS_CUT);
 }
 
 void device_counters_look(struct device_counters *counters)
 {
 	const struct metrics_session *session = &counters->session;
+
+	close_left_open(counters);
+	if (!counters->context)
+		return;
 	const bool is_part = session->config.nr_passes > 1 && !metrics_session_is_full(session);
 	double values[METRIC_OPTIONS_MAX];
 	uint32_t nr_ranges;
@@ -105,6 +121,7 @@ static bool begin(struct device_counters *counters, uint32_t device_id, void *co
 		return false;
 	}
 	counters->context = context;
+	atomic_store(&self.have_begun, true);
 	counters->tries = 0;
 	for (uint32_t i = 0, k = 0; i < self.options->nr_names; i++)
 		if (!(session->config.unknown >> i & 1))
@@ -112,8 +129,15 @@ static bool begin(struct device_counters *counters, uint32_t device_id, void *co
 	return true;
 }
 
+bool device_counters_have_begun(void)
+{
+	return atomic_load(&self.have_begun);
+}
+
 bool device_counters_claim(struct device_counters *counters, void *context)
 {
+	if (!context)
+		return false;
 	if (counters->context == context ||
 	    (!counters->context && begin(counters, device_counters_number(counters), context)))
 		return true;
@@ -140,6 +164,9 @@ bool device_counters_open(struct device_counters *counters, const struct metric_
 {
 	struct metrics_session *session = &counters->session;
 
+	close_left_open(counters);
+	if (!counters->context)
+		return false;
 	/* With several passes the key tells configurations apart, which the table does not. */
 	if (counters->nr_ranges == 0 || session->config.nr_passes == 1) {
 		struct metric_subject whole = *subject;
@@ -196,6 +223,14 @@ bool device_counters_keep(struct device_counters *counters, int closed,
 	if (is_full || (!is_there && session->config.nr_passes > 1))
 		device_counters_look(counters);
 	return is_whole;
+}
+
+void device_counters_leave_open(struct device_counters *counters)
+{
+	measurements_give_up(device_counters_measurement(counters));
+	counters->ranges[counters->nr_ranges - 1] = MEASUREMENTS_NONE;
+	counters->key = 0;
+	counters->is_left_open = true;
 }
 
 void device_counters_rest(struct device_counters *counters, uint64_t now_ns, bool last)

@@ -23,6 +23,7 @@ struct device_counters {
 	uint32_t tries;
 	int refusal; /* CUptiResult of the last try, that no notice has told */
 	bool is_refused, other_context, other_said, is_unknown_said;
+	bool is_left_open;                       /* a range that was given up is not closed yet */
 	uint64_t key;                            /* of the work that the passes are of */
 	uint32_t numbers[METRIC_OPTIONS_MAX];    /* of the session's metrics in the options */
 	uint32_t ranges[METRICS_SESSION_RANGES]; /* their measurements */
@@ -42,7 +43,10 @@ static inline uint32_t device_counters_number(const struct device_counters *coun
 	return (uint32_t)(counters - device_counters);
 }
 
-/* Returns whether the context, the thread's current one, is measured, from now on if it can be. */
+/* Returns whether a session ever began. Any thread. */
+bool device_counters_have_begun(void);
+
+/* Returns whether the context, the thread's current one or NULL, is measured, from now on if it can be. */
 bool device_counters_claim(struct device_counters *counters, void *context);
 
 /* Returns whether work of this key can be measured, as the next pass where there are several. Much work comes once, so
@@ -74,6 +78,10 @@ enum device_counters_fate {
 /* Keeps it. Returns whether it has all of its passes. */
 bool device_counters_keep(struct device_counters *counters, int closed,
 			  enum device_counters_fate fate);
+
+/* Gives up the measurement that is open, without a call of CUPTI: a thread begins a capture. Its range is closed before
+ * the next look, and the next one that opens. */
+void device_counters_leave_open(struct device_counters *counters);
 
 /* Gives measurements their values. None is open. */
 void device_counters_look(struct device_counters *counters);

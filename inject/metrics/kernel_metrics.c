@@ -8,7 +8,11 @@
 
 #include "capture_calls.h"
 #include "device_counters.h"
+#include "device_launches.h"
+#include "idle_context.h"
 #include "launch_choice.h"
+#include "measured_calls.h"
+#include "measured_launch.h"
 #include "waiting_work.h"
 
 #include "inject/base/definition_writer.h"
@@ -22,23 +26,17 @@
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define LAUNCH_T             442u /* cuLaunchKernel_ptsz */
-#define LAUNCH_EX_T          653u /* cuLaunchKernelEx_ptsz */
-#define LAUNCH_COOPERATIVE   477u
-#define LAUNCH_COOPERATIVE_T 478u
-#define NOT_CAPTURING        401 /* CUresult: the call that should end a capture did not */
-#define WRONG_THREAD         908
-#define CAPTURE_WAIT_S       10 /* the most that a capture's begin waits for a measured kernel */
-#define CALLBACK_WAIT_S      1
-#define CONTEXTS             64u
-#define CONFIG_BYTES         (6 * sizeof(unsigned int)) /* grid and block */
+#define NOT_CAPTURING   401 /* CUresult: the call that should end a capture did not */
+#define WRONG_THREAD    908
+#define CAPTURE_WAIT_S  10 /* the most that a capture's begin waits for CUPTI's calls */
+#define CALLBACK_WAIT_S 1
 
 static struct {
 	const struct cupti_library *library;
 	struct definition_writer *definitions;
 	const struct metric_options *options;
-	pthread_mutex_t
-		lock; /* from a measured launch's enter to its exit; around all calls of CUPTI */
+	/* From a measured launch's enter to its exit, except while it waits for the GPU; around all calls of CUPTI. */
+	pthread_mutex_t lock;
 	/* pthread_self() of the thread whose range of the program is open; 0: none. Changes under the lock, as all
 	 * that follows it. */
 	_Atomic uintptr_t owner;
@@ -48,15 +46,10 @@ static struct {
 	uint32_t unended; /* the name of the first range that never ended */
 	bool unended_said;
 	struct launch_choice *choice;
-	_Atomic uint32_t open; /* the correlation id of the measured launch; 0: none */
 	struct device_counters *open_at;
 	uint64_t open_key;
-	uint64_t nr_launches_at; /* on its device, before it */
-	bool is_shared;          /* other threads were at a launch there */
-	_Atomic uint64_t nr_launches[RECORD_DEVICES_MAX];
-	_Atomic uint32_t nr_inside[RECORD_DEVICES_MAX]; /* threads at a launch */
-	_Atomic uint64_t contexts[CONTEXTS]; /* id << 8 | device, by the id's last bits */
-	atomic_bool begun, captured_said;
+	struct device_launches_mark beside;
+	atomic_bool captured_said;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void range_ends(uint8_t token, bool with_thread);
@@ -71,17 +64,14 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 	self.definitions = definitions;
 	self.options = options;
 	device_counters_init(library, definitions, options);
-	for (uint32_t i = 0; i < CONTEXTS; i++)
-		atomic_store(&self.contexts[i], 0);
-	for (uint32_t i = 0; i < RECORD_DEVICES_MAX; i++)
-		atomic_store(&self.nr_inside[i], 0);
-	atomic_store(&self.open, 0);
+	measured_calls_init(library);
+	idle_context_init();
+	device_launches_init();
 	atomic_store(&self.owner, 0);
 	self.unended = NVTX_NAME_LOST;
 	self.unended_said = false;
 	nvtx_ranges_tell_ends(range_ends);
 	waiting_work_init(flush_soon);
-	atomic_store(&self.begun, false);
 	atomic_store(&self.captured_said, false);
 	launch_choice_destroy(self.choice);
 	self.choice = sums ? launch_choice_create(options->launches, options->regex) : NULL;
@@ -90,105 +80,22 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 		return -ENOMEM;
 	}
 	measurements_init(sums, definitions->ring);
+	measured_launch_init(&self.lock, self.choice, definitions->ring);
 	return 0;
 }
 
 bool kernel_metrics_has_begun(void)
 {
-	return atomic_load(&self.begun);
+	return device_counters_have_begun();
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
-
-static bool is_kernel(uint32_t cbid)
-{
-	return cbid == LAUNCH_CBID_KERNEL || cbid == LAUNCH_CBID_KERNEL_EX || cbid == LAUNCH_T ||
-	       cbid == LAUNCH_EX_T;
-}
-
-/* The two calls begin with the function, or with a pointer to the configuration and the function. */
-static uint64_t key_of(uint32_t cbid, const struct cupti_callback_data *call, uint32_t stack_id,
-		       bool with_config)
-{
-	const bool is_ex = cbid == LAUNCH_CBID_KERNEL_EX || cbid == LAUNCH_EX_T;
-	const void *words[2] = {NULL, NULL}, *config;
-
-	if (call->function_params)
-		memcpy(words, call->function_params, sizeof(words));
-	config = is_ex                   ? words[0]
-		 : call->function_params ? (const char *)call->function_params + sizeof(words[0])
-					 : NULL;
-	return launch_choice_key(call->context_id, stack_id, words[is_ex],
-				 with_config ? config : NULL, CONFIG_BYTES);
-}
-
-/* Returns the device that a call works on; RECORD_DEVICES_MAX: not known. CUPTI is asked once for each context. */
-static uint32_t device_of(const struct cupti_callback_data *call)
-{
-	_Atomic uint64_t *known = &self.contexts[call->context_id % CONTEXTS];
-	const uint64_t word = atomic_load_explicit(known, memory_order_relaxed);
-	uint32_t device_id;
-
-	if (word >> 8 == call->context_id)
-		return word & 0xff;
-	if (!call->context || !self.library->get_device_id ||
-	    self.library->get_device_id(call->context, &device_id) != CUPTI_ABI_SUCCESS ||
-	    device_id >= RECORD_DEVICES_MAX)
-		return RECORD_DEVICES_MAX;
-	atomic_store_explicit(known, (uint64_t)call->context_id << 8 | device_id,
-			      memory_order_relaxed);
-	return device_id;
-}
-
-static bool claim(struct device_counters *counters, const struct cupti_callback_data *call)
-{
-	if (!call->context || !device_counters_claim(counters, call->context))
-		return false;
-	atomic_store(&self.begun, true);
-	return true;
-}
-
-/* Notes what other threads do on the device. Those that are at a launch may submit it when the counters count. */
-static void note_beside(uint32_t device_id)
-{
-	self.nr_launches_at = atomic_load(&self.nr_launches[device_id]);
-	self.is_shared = atomic_load(&self.nr_inside[device_id]) != 1;
-}
-
-/* Returns whether other work may have been counted since. nr_own: the launches since then that belong to it. */
-static bool was_shared(uint64_t nr_own)
-{
-	const uint32_t device_id = device_counters_number(self.open_at);
-
-	return self.is_shared ||
-	       atomic_load(&self.nr_launches[device_id]) != self.nr_launches_at + nr_own;
-}
-
-/* Opens the range of a launch. Returns whether it did. The lock is held. */
-static bool open_range(const struct launch_callback *launch, struct launch_thread *thread,
-		       uint32_t cbid, const struct cupti_callback_data *call, uint64_t key,
-		       bool is_first)
-{
-	const uint32_t device_id = device_of(call);
-	struct device_counters *counters = &device_counters[device_id];
-	const struct metric_subject subject = {.stack_id = launch_callback_stack(launch, thread),
-					       .cbid = cbid};
-
-	if (!claim(counters, call) || !device_counters_take_pass(counters, key, is_first))
-		return false;
-	note_beside(device_id);
-	if (!device_counters_open(counters, &subject, key, call->correlation_id))
-		return false;
-	self.open_at = counters;
-	atomic_store(&self.open, call->correlation_id);
-	return true;
-}
 
 static void enter(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
 		  const struct cupti_callback_data *call)
 {
 	const uint32_t stack_id = launch_callback_stack(launch, thread);
-	const uint64_t key = key_of(cbid, call, stack_id, false);
+	const uint64_t key = measured_calls_key(cbid, call, stack_id, false);
 	enum launch_verdict verdict = launch_choice_find(self.choice, key);
 	const bool is_first = verdict == LAUNCH_UNKNOWN;
 
@@ -205,11 +112,9 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 		verdict = launch_choice_enter(self.choice, key, call->symbol_name);
 	if (verdict == LAUNCH_WAITING)
 		waiting_work_launched();
-	if (verdict != LAUNCH_WANTED || !waiting_work_is_none() ||
-	    !open_range(launch, thread, cbid, call, key_of(cbid, call, stack_id, true), is_first))
+	if (verdict != LAUNCH_WANTED || measured_launch_is() || !waiting_work_is_none() ||
+	    !measured_launch_begin(cbid, call, stack_id, key, is_first))
 		pthread_mutex_unlock(&self.lock);
-	else
-		self.open_key = key;
 }
 
 static bool lock_for(time_t seconds)
@@ -221,13 +126,13 @@ static bool lock_for(time_t seconds)
 	return pthread_mutex_timedlock(&self.lock, &until) == 0;
 }
 
-/* Closes what is open. nr_own: as was_shared(). */
+/* Closes what is open. nr_own: as device_launches_were_shared(). */
 static void close_open(uint64_t nr_own, enum device_counters_fate fate)
 {
 	const int closed = device_counters_close(self.open_at);
 
 	/* What was launched until then is counted with it. */
-	if (fate == DEVICE_COUNTERS_DONE && was_shared(nr_own))
+	if (fate == DEVICE_COUNTERS_DONE && device_launches_were_shared(&self.beside, nr_own))
 		fate = DEVICE_COUNTERS_SHARED;
 	if (device_counters_keep(self.open_at, closed, fate))
 		launch_choice_measured(self.choice, self.open_key);
@@ -283,7 +188,7 @@ static void range_ends(uint8_t token, bool with_thread)
 			const uint32_t device_id = device_counters_number(self.open_at);
 
 			/* What others are about to submit may be counted or not. */
-			self.is_shared |= atomic_load(&self.nr_inside[device_id]) != 0;
+			self.beside.is_shared |= device_launches_inside(device_id) != 0;
 			atomic_store(&self.owner, 0);
 			close_open(self.nr_own, DEVICE_COUNTERS_DONE);
 		}
@@ -318,14 +223,15 @@ static bool begin_range(const struct range_offer *offer, uint64_t key, uint32_t 
 		.kernels_metric = self.options->nr_names,
 	};
 
-	if (atomic_load(&self.owner) || !waiting_work_is_none() || !claim(counters, offer->call)) {
-		self.is_shared |= self.open_at == counters;
+	if (atomic_load(&self.owner) || !waiting_work_is_none() ||
+	    !device_counters_claim(counters, offer->call->context)) {
+		self.beside.is_shared |= self.open_at == counters;
 		count_refused(offer->device_id);
 		return false;
 	}
 	if (!device_counters_take_pass(counters, key, is_first))
 		return false;
-	note_beside(offer->device_id);
+	self.beside = device_launches_mark(offer->device_id);
 	if (!device_counters_open(counters, &subject, key, offer->call->correlation_id)) {
 		count_refused(offer->device_id);
 		return false;
@@ -364,16 +270,6 @@ static uint8_t take_range(void *context, uint32_t name)
 	return token;
 }
 
-/* Returns how many kernels a call will have records of. */
-static uint32_t kernels_of(uint32_t cbid)
-{
-	if (!launch_cbid_is_launch(cbid))
-		return 0;
-	return is_kernel(cbid) || cbid == LAUNCH_COOPERATIVE || cbid == LAUNCH_COOPERATIVE_T
-		       ? 1
-		       : MEASUREMENTS_UNKNOWN;
-}
-
 /* Adds a call, of any thread, to the range that is open. */
 static void follow_range(const struct range_offer *offer)
 {
@@ -382,9 +278,9 @@ static void follow_range(const struct range_offer *offer)
 	struct device_counters *counters = self.open_at;
 	if (atomic_load(&self.owner) && device_counters_number(counters) == offer->device_id) {
 		self.nr_own++;
-		self.is_shared |= counters->context != offer->call->context;
+		self.beside.is_shared |= counters->context != offer->call->context;
 		measurements_call(device_counters_measurement(counters),
-				  offer->call->correlation_id, kernels_of(offer->cbid));
+				  offer->call->correlation_id, measured_calls_kernels(offer->cbid));
 	}
 	pthread_mutex_unlock(&self.lock);
 }
@@ -392,7 +288,7 @@ static void follow_range(const struct range_offer *offer)
 /* A range must not be open while such a kernel runs, since its end waits for the kernel's. */
 static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *call)
 {
-	const uint64_t key = key_of(cbid, call, RECORD_STACK_NONE, false);
+	const uint64_t key = measured_calls_key(cbid, call, RECORD_STACK_NONE, false);
 	enum launch_verdict verdict = launch_choice_find(self.choice, key);
 
 	if (verdict == LAUNCH_UNKNOWN && lock_for(CALLBACK_WAIT_S)) {
@@ -405,7 +301,7 @@ static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *ca
 
 static void enter_ranges(struct range_offer *offer)
 {
-	if (is_kernel(offer->cbid) && launches_waiting(offer->cbid, offer->call)) {
+	if (measured_calls_is_kernel(offer->cbid) && launches_waiting(offer->cbid, offer->call)) {
 		waiting_work_launched();
 		if (atomic_load(&self.owner) && lock_for(CAPTURE_WAIT_S)) {
 			cut_range();
@@ -425,7 +321,8 @@ static void exit_ranges(uint32_t cbid, const struct cupti_callback_data *call)
 	if (!atomic_load(&self.owner) || !lock_for(CALLBACK_WAIT_S))
 		return;
 	if (atomic_load(&self.owner) && self.open_at->context == call->context)
-		measurements_uncall(device_counters_measurement(self.open_at), kernels_of(cbid));
+		measurements_uncall(device_counters_measurement(self.open_at),
+				    measured_calls_kernels(cbid));
 	pthread_mutex_unlock(&self.lock);
 }
 
@@ -440,8 +337,10 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	if (capture_calls_begin(cbid)) {
 		bool locked = lock_for(CAPTURE_WAIT_S);
 
-		if (locked)
+		if (locked) {
 			cut_range();
+			measured_launch_cut();
+		}
 		waiting_work_capture(true);
 		if (locked)
 			pthread_mutex_unlock(&self.lock);
@@ -451,18 +350,13 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	if (capture_calls_end(cbid) || !launch_thread_is_real(thread) || thread->nested ||
 	    !self.choice)
 		return;
-	uint32_t device_id = device_of(call);
+	uint32_t device_id = measured_calls_device(call);
 	if (device_id == RECORD_DEVICES_MAX)
 		return;
-	/* A launch that threw has no exit. */
-	if (thread->measured_device)
-		atomic_fetch_sub(&self.nr_inside[thread->measured_device - 1], 1);
-	thread->measured_device = device_id + 1;
-	atomic_fetch_add(&self.nr_inside[device_id], 1);
-	atomic_fetch_add(&self.nr_launches[device_id], 1);
+	device_launches_enter(thread, device_id);
 	if (self.options->are_ranges)
 		enter_ranges(&(struct range_offer){launch, thread, cbid, device_id, call});
-	else if (is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
+	else if (measured_calls_is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
 		enter(launch, thread, cbid, call);
 	errno = saved_errno;
 }
@@ -479,16 +373,13 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	}
 	struct launch_thread *thread = launch_thread_tls;
 	if (launch_thread_is_real(thread) && thread->measured_device && thread->nested == 0) {
-		atomic_fetch_sub(&self.nr_inside[thread->measured_device - 1], 1);
-		thread->measured_device = 0;
+		device_launches_exit(thread);
 		if (answer != 0 && self.options->are_ranges)
 			exit_ranges(cbid, call);
 	}
-	if (call->correlation_id == 0 ||
-	    atomic_load_explicit(&self.open, memory_order_relaxed) != call->correlation_id)
+	if (!launch_thread_is_real(thread) || !measured_launch_has(call->correlation_id))
 		return;
-	close_open(0, answer != 0 ? DEVICE_COUNTERS_FAILED : DEVICE_COUNTERS_DONE);
-	atomic_store(&self.open, 0);
+	measured_launch_end(call, answer != 0);
 	pthread_mutex_unlock(&self.lock);
 	errno = saved_errno;
 }
@@ -509,6 +400,13 @@ void kernel_metrics_record(const struct gpu_record *record, const char *name)
 
 /* ---- the guest's own thread, and ends -------------------------------------------------------- */
 
+/* Returns whether a range was left open whose end may wait for the GPU. */
+static bool would_wait(const struct device_counters *counters)
+{
+	return counters->is_left_open &&
+	       idle_context_state(device_counters_number(counters)) != IDLE_CONTEXT_ENDED;
+}
+
 /* Ends the session of a context, or all (NULL), after a last look if that is possible. */
 static void end_of(void *context, bool is_gone)
 {
@@ -520,6 +418,11 @@ static void end_of(void *context, bool is_gone)
 		if (!counters->context || (context && counters->context != context))
 			continue;
 		/* Without CUPTI it is lost with the others. */
+		if (measured_launch_uses(counters))
+			measured_launch_cut();
+		/* Only a context's destruction waits for its work anyway. */
+		if (!context && !is_gone && would_wait(counters))
+			continue;
 		if (self.open_at == counters && is_gone)
 			atomic_store(&self.owner, 0);
 		else if (self.open_at == counters)
@@ -535,6 +438,7 @@ void kernel_metrics_forget(void *context)
 {
 	int saved_errno = errno;
 
+	idle_context_forget(context);
 	if (lock_for(CALLBACK_WAIT_S)) {
 		end_of(context, false);
 		pthread_mutex_unlock(&self.lock);
@@ -557,7 +461,9 @@ static void step(struct device_counters *counters, uint64_t now_ns, bool last)
 {
 	if (last && self.open_at == counters)
 		cut_unended();
-	if (!waiting_work_is_capturing() && !(atomic_load(&self.owner) && self.open_at == counters))
+	const bool is_open = (atomic_load(&self.owner) && self.open_at == counters) ||
+			     measured_launch_uses(counters);
+	if (!waiting_work_is_capturing() && !would_wait(counters) && !is_open)
 		device_counters_rest(counters, now_ns, last);
 	device_counters_say(counters, last);
 }

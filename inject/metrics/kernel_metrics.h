@@ -2,6 +2,9 @@
  * waits for the context's work, lets the GPU count the launch alone, and waits for its end. Other launches cost a look
  * into a table. Nothing is replayed.
  *
+ * A capture does not wait for the GPU where a launch is measured (measured_launch.h). It waits for an open range of the
+ * program, since its end waits for its work, and at most CAPTURE_WAIT_S.
+ *
  * Or it measures ranges of the program (--ranges, nvtx_ranges.h). A range counts from its first call that asks the GPU
  * for work to its end, where its thread waits for the context's work. What other threads launch in the context
  * meanwhile is the range's as well, such as a backward pass. Kernels inside run as they would. One range of the process

@@ -67,11 +67,25 @@ int pm_library_call(struct pm_library *library, enum pm_function function, void 
 	return result;
 }
 
+void pm_library_end(const struct pm_library *library, enum pm_function function, void *params)
+{
+	library->call[function](params);
+}
+
+void pm_library_note(struct pm_library *library, const char *oddity)
+{
+	library->oddity = oddity;
+	if (!oddity)
+		library->failure = 0;
+}
+
 const char *pm_library_failure(const struct pm_library *library)
 {
 	static char text[96];
 
 	*text = '\0';
+	if (library->oddity)
+		return library->oddity;
 	if (library->failure)
 		snprintf(text, sizeof(text), "%s() returned %d", names[library->failed],
 			 library->failure);

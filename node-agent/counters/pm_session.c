@@ -39,6 +39,8 @@ static const struct {
 #define VALUES   (COUNTER_USES + COUNTER_TRAFFICS)
 #define PART_MAX 1000.0 /* a little above 100 is rounding; far above it is nonsense */
 
+#define NO_MEMORY "there is not enough memory"
+
 #define SIZE METRICS_ABI_SIZE
 
 struct pm_session {
@@ -82,7 +84,7 @@ static void close_host(const struct pm_session *session, void *host)
 	struct metrics_call params = {SIZE(struct metrics_call, object), NULL, host};
 
 	if (host)
-		call(session, PM_HOST_DEINITIALIZE, &params);
+		pm_library_end(session->library, PM_HOST_DEINITIALIZE, &params);
 }
 
 static bool add(const struct pm_session *session, void *host, const char **names, size_t count)
@@ -208,7 +210,10 @@ static int make_images(struct pm_session *session)
 	free(session->images);
 	session->images_size = params.counters_size;
 	session->images = calloc(1, params.counters_size);
-	return session->images ? clear_images(session) : -1;
+	if (session->images)
+		return clear_images(session);
+	pm_library_note(session->library, NO_MEMORY);
+	return -1;
 }
 
 static int set(struct pm_session *session)
@@ -238,8 +243,8 @@ static void end(struct pm_session *session)
 
 	if (!session->object)
 		return;
-	call(session, PM_STOP, &params);
-	call(session, PM_DISABLE, &params);
+	pm_library_end(session->library, PM_STOP, &params);
+	pm_library_end(session->library, PM_DISABLE, &params);
 	session->object = NULL;
 }
 
@@ -247,7 +252,11 @@ static uint32_t begin(struct pm_session *session)
 {
 	struct pm_enable enable = {.size = SIZE(struct pm_enable, object),
 				   .device = session->device};
-	int result = call(session, PM_ENABLE, &enable);
+	int result;
+
+	/* Calls failed on the way here that asked what there is. */
+	pm_library_note(session->library, NULL);
+	result = call(session, PM_ENABLE, &enable);
 
 	if (!result) {
 		session->object = enable.object;
@@ -274,6 +283,7 @@ uint32_t pm_session_open(struct pm_library *library, size_t device, uint64_t int
 	uint32_t refusal = COUNTER_FAILED;
 
 	*session = NULL;
+	pm_library_note(library, made ? NULL : NO_MEMORY);
 	if (!made)
 		return refusal;
 	made->library = library;
@@ -388,13 +398,16 @@ enum pm_round pm_session_decode(struct pm_session *session, pm_session_take *tak
 	struct pm_counted counted = {.size = SIZE(struct pm_counted, completed),
 				     .counters = session->images,
 				     .counters_size = session->images_size};
+	pm_library_note(session->library, NULL);
 	/* An overflow may come as an error, too. Samples that came before it are there. */
 	const int result = call(session, PM_DECODE, &decode);
 
 	if (call(session, PM_COUNTED, &counted))
 		return result || decode.overflow ? PM_ROUND_FULL : PM_ROUND_ERROR;
-	if (counted.completed > image_samples(session))
+	if (counted.completed > image_samples(session)) {
+		pm_library_note(session->library, "CUPTI tells of more samples than have room");
 		return PM_ROUND_ERROR;
+	}
 	for (size_t i = 0; i < counted.completed; i++) {
 		struct counter_sample sample;
 		uint32_t invalid = 0;

@@ -9,6 +9,7 @@
 /* The counter's peak is that of sparse matrices, which is twice as much (1,081,344 a cycle on an H200, whose data sheet
  * has 1,979 TFLOP/s with sparsity at 1.83 GHz). */
 #define SPARSITY 2.0
+#define SHORT_NS 1e6 /* below, the 0.05 ms of a measurement are 5 % and more */
 
 static const struct report_metric *find(const struct report_metrics *metrics,
 					const struct report_metric_row *row, const char *name)
@@ -86,14 +87,56 @@ static double peak_of(const struct report_metrics *metrics, const struct report_
 	return mean(find(metrics, row, name)) / SPARSITY;
 }
 
+const char *metric_figures_type(const struct report_metrics *metrics,
+				char text[METRIC_FIGURES_TYPE])
+{
+	*text = '\0';
+	for (uint32_t i = 0; i < metrics->nr_metrics; i++) {
+		const char *name = metrics->metrics[i].name;
+		char type[METRIC_FIGURES_TYPE];
+
+		if (!operations_size(name))
+			continue;
+		snprintf(type, sizeof(type), "%.*s",
+			 (int)strcspn(name + sizeof(OPERATIONS) - 1, "_."),
+			 name + sizeof(OPERATIONS) - 1);
+		if (*text && strcmp(text, type) != 0)
+			return "all types";
+		memcpy(text, type, sizeof(type));
+	}
+	return text;
+}
+
+/* Of one launch or range. */
+static double time_of(const struct report_metric_row *row)
+{
+	return row->measured && row->nr_passes
+		       ? (double)row->measured_ns / ((double)row->measured * (double)row->nr_passes)
+		       : NAN;
+}
+
+static bool ends(const char *name, const char *end)
+{
+	const size_t size = strlen(name), end_size = strlen(end);
+
+	return size >= end_size && strcmp(name + size - end_size, end) == 0;
+}
+
+/* Elapsed cycles in a second are a clock: both have the measurement's time. */
+bool metric_figures_are_low(const struct report_metric_row *row, const struct report_metric *metric)
+{
+	const bool is_rate =
+		ends(metric->name, "_elapsed") ||
+		(ends(metric->name, ".per_second") && !strstr(metric->name, "__cycles_elapsed."));
+
+	return is_rate && time_of(row) < SHORT_NS;
+}
+
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
 					const struct report_metric_row *row)
 {
 #define MEAN(name) mean(find(metrics, row, name))
-	const double ns = row->measured && row->nr_passes
-				  ? (double)row->measured_ns /
-					    ((double)row->measured * (double)row->nr_passes)
-				  : NAN;
+	const double ns = time_of(row);
 	const double split = MEAN("dram__bytes_read.sum") + MEAN("dram__bytes_write.sum");
 	const double bytes = isnan(split) ? MEAN("dram__bytes.sum") : split;
 	const char *only;

@@ -4,6 +4,8 @@
 #ifndef METRIC_FIGURES_H
 #define METRIC_FIGURES_H
 
+#include <stdbool.h>
+
 #include "report_metrics.h"
 
 struct metric_figures {
@@ -13,6 +15,18 @@ struct metric_figures {
 				   * integers left out. The peak is that of one type alone, without sparsity */
 	double flops_per_byte;
 };
+
+#define METRIC_FIGURES_TYPE 12u /* bytes; longer names are cut */
+
+/* Returns the type of numbers whose operations the rows' figures count: one such as "bf16", "all types" if there are
+ * several, "" if there is none. Borrowed for as long as the text. */
+const char *metric_figures_type(const struct report_metrics *metrics,
+				char text[METRIC_FIGURES_TYPE]);
+
+/* Returns whether a metric's value is too low: it is a rate over elapsed time, and the launches are so short that the
+ * measurement's own time counts. */
+bool metric_figures_are_low(const struct report_metric_row *row,
+			    const struct report_metric *metric);
 
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
 					const struct report_metric_row *row);

@@ -16,6 +16,7 @@
 #define KILO        1000.0
 #define TOP         20u /* by default */
 #define RANGE       "[range] "
+#define TOO_LOW     " (too low: the measurement's own time is in it)"
 
 /* A row, or one of its metrics. */
 struct entry {
@@ -94,10 +95,11 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 static int write_rows(FILE *out, const struct report_tree *tree, const struct text_form *form,
 		      uint32_t top)
 {
-	static const struct text_column columns[] = {
+	char type[METRIC_FIGURES_TYPE], tensor[NUMBER_SIZE];
+	const struct text_column columns[] = {
 		{"time", 14, 0, false, 0},    {"launches", 12, 1, false, 4},
 		{"measured", 9, 1, false, 3}, {"DRAM", 12, 1, false, 0},
-		{"of peak", 8, 1, false, 0},  {"tensor", 14, 1, false, 0},
+		{"of peak", 8, 1, false, 0},  {tensor, 14, 1, false, 0},
 		{"of peak", 8, 1, false, 0},  {"FLOP/B", 9, 1, false, 2},
 		{"kernel", 24, 2, true, 0},   {"launched by", 0, 2, true, 1},
 	};
@@ -108,6 +110,8 @@ static int write_rows(FILE *out, const struct report_tree *tree, const struct te
 	fputs(metrics->nr_rows && metrics->rows[0].is_range ? "\nMeasured ranges\n"
 							    : "\nMeasured kernels\n",
 	      out);
+	const char *types = metric_figures_type(metrics, type);
+	snprintf(tensor, sizeof(tensor), *types ? "tensor %s" : "tensor", types);
 	text_table_begin(&table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		text_table_column(&table, &columns[i]);
@@ -152,12 +156,13 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 		text_table_cell(&table, "%.8g", mean_of(metric));
 		text_table_cell(&table, "%.8g", metric->min);
 		text_table_cell(&table, "%.8g", metric->max);
+		const char *doubt = metric_figures_are_low(row, metric) ? TOO_LOW : "";
 		if (metric->count < row->measured)
 			text_table_cell(&table,
-					"%s (%" PRIu64 " of %" PRIu64 " measurements have it)",
-					metric->name, metric->count, row->measured);
+					"%s (%" PRIu64 " of %" PRIu64 " measurements have it)%s",
+					metric->name, metric->count, row->measured, doubt);
 		else
-			text_table_cell(&table, "%s", metric->name);
+			text_table_cell(&table, "%s%s", metric->name, doubt);
 	}
 	return text_table_end(&table);
 }
@@ -232,6 +237,7 @@ static void write_metric(struct row_text *out, const void *of)
 	write_number(out, "mean", mean_of(metric));
 	write_number(out, "min", metric->min);
 	write_number(out, "max", metric->max);
+	row_text_flag(out, "too_low", entry->metric && metric_figures_are_low(entry->row, metric));
 }
 
 static void write_values(FILE *out, const struct report_tree *tree,
@@ -243,8 +249,11 @@ static void write_values(FILE *out, const struct report_tree *tree,
 
 		fputs(i ? ",{\"name\":" : "{\"name\":", out);
 		json_text_write(out, metric->name);
-		fprintf(out, ",\"count\":%" PRIu64 ",\"mean\":%.17g,\"min\":%.17g,\"max\":%.17g}",
-			metric->count, mean_of(metric), metric->min, metric->max);
+		fprintf(out,
+			",\"count\":%" PRIu64
+			",\"mean\":%.17g,\"min\":%.17g,\"max\":%.17g,\"too_low\":%s}",
+			metric->count, mean_of(metric), metric->min, metric->max,
+			metric_figures_are_low(row, metric) ? "true" : "false");
 	}
 	fputc(']', out);
 }

@@ -54,9 +54,22 @@ same "sol: the rows have the kernels' time" \
 "$flamegrid" report "$scratch/sol" --metrics >"$scratch/sol.table"
 contains "sol: the table has each metric" "$scratch/sol.table" "lts__t_sectors_op_read.sum"
 contains "sol: the table names the caller" "$scratch/sol.table" "k1, launched by launch_from_k1"
+contains "sol: the table marks rates over elapsed time" "$scratch/sol.table" \
+	"dram__throughput.avg.pct_of_peak_sustained_elapsed (too low: the measurement's own time is in it)"
+same "sol: CSV and JSON mark these" "$("$flamegrid" report "$scratch/sol" --metrics -f csv | python3 -c '
+import csv, json, sys
+marked = {row["metric"] for row in csv.DictReader(sys.stdin) if row["too_low"] == "1"}
+rows = json.load(open(sys.argv[1]))["kernel_metrics"]
+names = {metric["name"] for row in rows for metric in row["metrics"]}
+print(marked == {name for name in names if name.endswith("_elapsed")} and len(marked) > 1,
+      marked == {metric["name"] for row in rows for metric in row["metrics"] if metric["too_low"]})' "$scratch/sol.json")" "True True"
 "$flamegrid" report "$scratch/sol" -f table >"$scratch/sol.whole"
 contains "sol: the usual table has the rows" "$scratch/sol.whole" "Measured kernels"
 valid_report "$scratch/sol"
+
+profile roofline --metrics roofline --launches 2 -- "$fake_launches" --launches 200 --kernels 1 --devices 1
+"$flamegrid" report "$scratch/roofline" --metrics >"$scratch/roofline.table"
+contains "roofline: the heading names the type" "$scratch/roofline.table" "tensor bf16"
 
 # A set of three passes: each measurement takes three launches.
 profile passes --metrics sm__throughput.avg.pct_of_peak_sustained_elapsed --launches 2 -- \
@@ -77,7 +90,8 @@ check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$sc
 # Two threads that launch on one device: what is counted together with other launches is dropped.
 profile shared --metrics dram__bytes_read.sum --launches 200 -- \
 	"$fake_launches" --launches 20000 --kernels 2 --devices 1 --threads 2 --streams 2
-same "shared: values" "$(values shared)" ok
+# Threads that never rest may leave none to measure.
+same "shared: values" "$(values shared | sed 's/^none$/ok/')" ok
 same "shared: the ledger" "$(counted shared 80)" \
 	"$(($(measured shared | awk '{ sum += $2 } END { print sum + 0 }') + $(counted shared 81) + $(counted shared 82)))"
 
@@ -92,6 +106,26 @@ same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
 profile graphs --metrics dram__bytes_read.sum --launches 4 -- "$BUILD/tests/fake_graphs" --eager 40
 same "graphs: values" "$(values graphs)" ok
 same "graphs: the program saw nothing" "$("$BUILD/tests/fake_graphs" --eager 40 | sed 's/ready .*//')" "$(sed 's/ready .*//' "$scratch/graphs.out")"
+
+# A capture does not wait for the GPU's work, behind, beside or with which a launch of c1 is to be measured (fake_captures.c). That
+# launch is given up, and the next one is measured.
+for case in behind beside long; do
+	profile "held-$case" --metrics dram__bytes_read.sum --kernels '^c1$' --launches 1 -- "$BUILD/tests/fake_captures" $case
+	same "held $case: values" "$(values "held-$case")" ok
+	same "held $case: the next launch" "$(measured "held-$case")" "c1 1 1"
+	same "held $case: measured, shared, lost, refused" \
+		"$(for reason in 80 81 82 87; do counted "held-$case" $reason; done | xargs)" "1 0 0 1"
+	same "held $case: all kernels are there" \
+		"kernels $("$flamegrid" report "$scratch/held-$case" -f folded --weight count | grep Kernel | sum_folded)" \
+		"$(cat "$scratch/held-$case.out")"
+done
+# The pass that is given up takes those before it along, and the next three launches are the passes.
+profile held-pass --metrics sm__throughput.avg.pct_of_peak_sustained_elapsed --kernels '^c1$' --launches 1 -- \
+	"$BUILD/tests/fake_captures" later
+same "held pass: values" "$(values held-pass)" ok
+same "held pass: the passes" "$(measured held-pass)" "c1 1 3"
+same "held pass: measured, shared, lost, refused" \
+	"$(for reason in 80 81 82 87; do counted held-pass $reason; done | xargs)" "3 0 0 1"
 
 # Counted calls do not hide captures, and a window that begins later might begin within one.
 profile counted --metrics dram__bytes_read.sum --launches 4 --api all -- "$BUILD/tests/fake_graphs" --eager 40

@@ -4,12 +4,15 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #include "fake_cuda.h"
+#include "node-agent/counters/pm_abi.h"
 
 #define MS         1000000ull
 #define PCI_BUS    0x17u /* of the first GPU */
@@ -159,10 +162,54 @@ static void a_refusal_has_its_reason(void **state)
 	assert_int_equal(pm_session_open(&library, device, MS, &session), COUNTER_NOT_SUPPORTED);
 	fake_cuda_set("FAKE_CUPTI_PM_REFUSED", 999);
 	assert_int_equal(pm_session_open(&library, device, MS, &session), COUNTER_FAILED);
+	assert_string_equal(pm_library_failure(&library), "cuptiPmSamplingEnable() returned 999");
 	fake_cuda_set("FAKE_CUPTI_PM_REFUSED", 0);
 	assert_int_equal(pm_session_open(&library, device, MS, &session), COUNTER_SAMPLED);
 	assert_int_equal(pm_session_open(&library, device, MS, &second), COUNTER_TAKEN);
 	assert_null(second);
+}
+
+static int refuse_with_999(void *params)
+{
+	(void)params;
+	return 999;
+}
+
+static int tell_of_too_many(void *params)
+{
+	struct pm_counted *counted = params;
+
+	counted->completed = SIZE_MAX;
+	return 0;
+}
+
+static void a_failure_names_the_call_that_failed(void **state)
+{
+	const struct pm_library whole = library;
+	struct seen seen = {0};
+
+	(void)state;
+	/* The GPU has no NVLink, so the call that asks for its counters fails. */
+	assert_int_equal(pm_session_open(&library, device, MS, &session), COUNTER_SAMPLED);
+	assert_string_equal(pm_library_failure(&library), "");
+	pm_session_close(session);
+
+	/* Stopping what has not started fails as well. */
+	library.call[PM_START] = library.call[PM_STOP] = refuse_with_999;
+	assert_int_equal(pm_session_open(&library, device, MS, &session), COUNTER_FAILED);
+	assert_string_equal(pm_library_failure(&library), "cuptiPmSamplingStart() returned 999");
+	library = whole;
+
+	assert_int_equal(pm_session_open(&library, device, MS, &session), COUNTER_SAMPLED);
+	library.call[PM_COUNTED] = tell_of_too_many;
+	assert_int_equal(pm_session_decode(session, take, &seen, &seen.dropped), PM_ROUND_ERROR);
+	assert_string_equal(pm_library_failure(&library),
+			    "CUPTI tells of more samples than have room");
+	library.call[PM_COUNTED] = refuse_with_999;
+	assert_int_equal(pm_session_decode(session, take, &seen, &seen.dropped), PM_ROUND_ERROR);
+	assert_string_equal(pm_library_failure(&library),
+			    "cuptiPmSamplingGetCounterDataInfo() returned 999");
+	memcpy(library.call, whole.call, sizeof(library.call));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -175,6 +222,7 @@ int main(int argc, char **argv)
 		TEST(an_overflow_is_told_and_sampling_begins_anew),
 		TEST(an_image_that_is_full_is_no_end),
 		TEST(a_refusal_has_its_reason),
+		TEST(a_failure_names_the_call_that_failed),
 	};
 
 	if (argc != 2 || setenv("FLAMEGRID_CUPTI", argv[1], 1) || unsetenv("FAKE_CUDA_POWER"))

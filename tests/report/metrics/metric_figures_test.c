@@ -43,11 +43,56 @@ static void a_peak_is_that_of_the_same_type(void **state)
 	assert_true(isnan(figures_of(all, 3).flops_peak_per_ns));
 }
 
+static void rates_over_elapsed_time_of_short_launches_are_too_low(void **state)
+{
+	/* Three measurements of two launches each, which took 0.9 and 1 ms on average. */
+	const struct report_metric_row brief = {
+		.measured = 3, .nr_passes = 2, .measured_ns = 6 * 900000};
+	const struct report_metric_row lasting = {
+		.measured = 3, .nr_passes = 2, .measured_ns = 6 * 1000000};
+	const struct report_metric_row none = {0};
+	const struct report_metric share = {"dram__throughput.avg.pct_of_peak_sustained_elapsed", 1,
+					    1, 1, 1};
+	const struct report_metric rate = {"dram__bytes_read.sum.per_second", 1, 1, 1, 1};
+	const struct report_metric clock = {"sm__cycles_elapsed.avg.per_second", 1, 1, 1, 1};
+	const struct report_metric sum = {"sm__cycles_elapsed.max", 1, 1, 1, 1};
+
+	(void)state;
+	assert_true(metric_figures_are_low(&brief, &share));
+	assert_true(metric_figures_are_low(&brief, &rate));
+	assert_false(metric_figures_are_low(&brief, &clock));
+	assert_false(metric_figures_are_low(&brief, &sum));
+	assert_false(metric_figures_are_low(&lasting, &share));
+	assert_false(metric_figures_are_low(&none, &share));
+}
+
+static void a_type_is_named_if_it_is_the_only_one(void **state)
+{
+	struct report_metric all[] = {{"dram__bytes_read.sum", 1, 1, 1, 1},
+				      {TENSOR "int8.sum", 1, 1, 1, 1},
+				      {TENSOR "bf16_dst_fp32.sum.peak_sustained", 1, 4, 4, 4},
+				      {TENSOR "bf16_dst_fp32.sum", 1, 1, 1, 1},
+				      {TENSOR "bf16_dst_fp32.sum", 1, 2, 2, 2},
+				      {TENSOR "fp8.sum", 1, 1, 1, 1}};
+	struct report_metrics metrics = {.metrics = all};
+	char text[METRIC_FIGURES_TYPE];
+
+	(void)state;
+	for (uint32_t nr = 0; nr <= 6; nr++) {
+		metrics.nr_metrics = nr;
+		assert_string_equal(metric_figures_type(&metrics, text), nr < 4   ? ""
+									 : nr < 6 ? "bf16"
+										  : "all types");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_type_counts_once_and_integers_do_not),
 		cmocka_unit_test(a_peak_is_that_of_the_same_type),
+		cmocka_unit_test(rates_over_elapsed_time_of_short_launches_are_too_low),
+		cmocka_unit_test(a_type_is_named_if_it_is_the_only_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

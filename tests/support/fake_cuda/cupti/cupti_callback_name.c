@@ -17,6 +17,7 @@ static const char *const driver_names[CUPTI_DRIVER_TRACE_CBID_SIZE] = {
 	DRIVER(cuCtxGetDevice),
 	DRIVER(cuCtxPopCurrent_v2),
 	DRIVER(cuCtxPushCurrent_v2),
+	DRIVER(cuCtxRecordEvent),
 	DRIVER(cuCtxSetCurrent),
 	DRIVER(cuCtxSynchronize),
 	DRIVER(cuDeviceGet),

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "driver_task.h"
+#include "sim/sim_event.h"
 #include "sim/sim_graph.h"
 
 static _Atomic uint64_t next_capture_id = 1;

@@ -1,7 +1,9 @@
 /* Contexts of the driver API. */
 #include "driver_call.h"
 
+#include "driver_task.h"
 #include "sim/sim_clock.h"
+#include "sim/sim_event.h"
 #include "sim/sim_host.h"
 
 CUresult driver_find_context(CUcontext handle, struct sim_context **context)
@@ -193,4 +195,39 @@ static CUresult synchronize(void)
 CUresult cuCtxSynchronize(void)
 {
 	return DRIVER_CALL(cuCtxSynchronize, NULL, NULL, synchronize());
+}
+
+static bool is_captured(struct sim_context *context)
+{
+	bool is = false;
+
+	pthread_mutex_lock(&context->lock);
+	for (struct sim_stream *stream = context->streams; stream; stream = stream->next)
+		if (stream->capture) {
+			driver_spoil_capture(stream);
+			is = true;
+		}
+	pthread_mutex_unlock(&context->lock);
+	return is;
+}
+
+static CUresult record_event(CUcontext handle, CUevent event_handle)
+{
+	struct sim_event *event = sim_event_check(event_handle);
+	struct sim_context *context;
+	CUresult error = driver_find_context(handle, &context);
+
+	if (error != CUDA_SUCCESS)
+		return error;
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (is_captured(context))
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	sim_event_set_behind(event, context);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
+{
+	return DRIVER_CALL(cuCtxRecordEvent, NULL, NULL, record_event(hCtx, hEvent));
 }

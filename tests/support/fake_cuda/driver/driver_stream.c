@@ -5,6 +5,7 @@
 
 #include "driver_task.h"
 #include "sim/sim_clock.h"
+#include "sim/sim_event.h"
 #include "sim/sim_host.h"
 
 #define NS_PER_MS 1e6
@@ -120,7 +121,7 @@ static CUresult wait_event(CUstream handle, bool per_thread, CUevent event_handl
 	if (stream->capture)
 		return CUDA_SUCCESS;
 	uint64_t start_ns = sim_clock_now();
-	sim_stream_wait_until(stream, atomic_load(&event->complete_ns));
+	sim_stream_wait_until(stream, sim_event_complete_ns(event));
 	sim_host_waited(stream->context, SIM_SYNC_WAIT_EVENT, stream->stream_id, start_ns);
 	return CUDA_SUCCESS;
 }
@@ -179,7 +180,7 @@ static CUresult record_event(CUevent event_handle, CUstream handle, bool per_thr
 		return CUDA_SUCCESS;
 	uint64_t now_ns = sim_clock_now();
 	uint64_t ready_ns = sim_stream_ready_ns(stream);
-	atomic_store(&event->complete_ns, ready_ns > now_ns ? ready_ns : now_ns);
+	sim_event_set(event, ready_ns > now_ns ? ready_ns : now_ns);
 	return CUDA_SUCCESS;
 }
 
@@ -201,7 +202,7 @@ static CUresult synchronize_event(CUevent handle)
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	uint64_t start_ns = sim_clock_now();
-	sim_clock_wait(atomic_load(&event->complete_ns));
+	sim_clock_wait(sim_event_complete_ns(event));
 	sim_host_waited(sim_context_current(), SIM_SYNC_EVENT, SIM_ID_NONE, start_ns);
 	return CUDA_SUCCESS;
 }
@@ -218,7 +219,7 @@ static CUresult query_event(CUevent handle)
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	uint64_t now_ns = sim_clock_now();
-	bool done = atomic_load(&event->complete_ns) <= now_ns;
+	bool done = sim_event_is_known(event) && sim_event_complete_ns(event) <= now_ns;
 	sim_host_asked(sim_context_current(), SIM_SYNC_EVENT, SIM_ID_NONE, now_ns, done);
 	return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
@@ -235,8 +236,8 @@ static CUresult elapsed(float *milliseconds, CUevent start_handle, CUevent end_h
 
 	if (!start || !end)
 		return CUDA_ERROR_INVALID_HANDLE;
-	uint64_t start_ns = atomic_load(&start->complete_ns);
-	uint64_t end_ns = atomic_load(&end->complete_ns);
+	uint64_t start_ns = sim_event_complete_ns(start);
+	uint64_t end_ns = sim_event_complete_ns(end);
 	if (start_ns == 0 || end_ns == 0)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (start_ns > sim_clock_now() || end_ns > sim_clock_now())

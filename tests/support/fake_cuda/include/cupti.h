@@ -200,6 +200,7 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuDevResourceGenerateDesc = 748,
 	CUPTI_DRIVER_TRACE_CBID_cuDevSmResourceSplitByCount = 751,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxFromGreenCtx = 753,
+	CUPTI_DRIVER_TRACE_CBID_cuCtxRecordEvent = 755,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4 = 757,
 	CUPTI_DRIVER_TRACE_CBID_cuGreenCtxStreamCreate = 758,
 	CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2 = 780,

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
@@ -20,16 +21,23 @@ static struct {
 	uint64_t nr_wanted; /* times */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER};
 
+static _Atomic uint64_t nr_operations;
 static bool something_waits; /* the watching thread's */
 
 void sim_open_put(struct sim_open_queue *queue, struct sim_open *open)
 {
+	open->number = atomic_fetch_add(&nr_operations, 1) + 1;
 	if (queue->last)
 		queue->last->next = open;
 	else
 		queue->first = open;
 	queue->last = open;
 	queue->nr++;
+}
+
+uint64_t sim_open_last(void)
+{
+	return atomic_load(&nr_operations);
 }
 
 struct sim_open *sim_open_take(struct sim_open_queue *queue)

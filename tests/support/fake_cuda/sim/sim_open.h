@@ -18,6 +18,7 @@ struct sim_open {
 	uint64_t duration_ns;        /* unless it is open itself */
 	struct fake_cuda_open *open; /* NULL: it is not */
 	bool begun;
+	uint64_t number; /* counts on in the process, from 1 */
 };
 
 /* Zeroed memory is an empty one. */
@@ -27,7 +28,10 @@ struct sim_open_queue {
 	bool settling; /* a thread gives them their times */
 };
 
-/* Takes the operation, from malloc; gives back the first. */
+/* The number of the last operation that had to wait. */
+uint64_t sim_open_last(void);
+
+/* Takes the operation, from malloc, and numbers it; gives back the first. */
 void sim_open_put(struct sim_open_queue *queue, struct sim_open *open);
 struct sim_open *sim_open_take(struct sim_open_queue *queue);
 

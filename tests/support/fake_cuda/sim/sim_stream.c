@@ -13,7 +13,6 @@
 #include "sim_power.h"
 
 #define STREAM_MAGIC                     0x73696d7374726561ull
-#define EVENT_MAGIC                      0x73696d6576656e74ull
 #define RESOURCE_STREAM_CREATED          3u
 #define RESOURCE_STREAM_DESTROY_STARTING 4u
 #define HANDLE_LEGACY                    1u
@@ -338,26 +337,15 @@ void sim_stream_wait_until(struct sim_stream *stream, uint64_t end_ns)
 	pthread_mutex_unlock(&stream->lock);
 }
 
-struct sim_event *sim_event_create(void)
+uint64_t sim_stream_known_ns(struct sim_stream *stream, uint64_t open_number, bool *waits)
 {
-	struct sim_event *event = calloc(1, sizeof(*event));
-
-	if (event)
-		event->magic = EVENT_MAGIC;
-	return event;
-}
-
-void sim_event_destroy(struct sim_event *event)
-{
-	event->magic = 0;
-	free(event);
-}
-
-struct sim_event *sim_event_check(void *handle)
-{
-	struct sim_event *event = handle;
-
-	return event && event->magic == EVENT_MAGIC ? event : NULL;
+	sim_stream_settle(stream);
+	pthread_mutex_lock(&stream->lock);
+	*waits |= stream->open.settling ||
+		  (stream->open.first && stream->open.first->number <= open_number);
+	uint64_t ready_ns = stream->ready_ns;
+	pthread_mutex_unlock(&stream->lock);
+	return ready_ns;
 }
 
 uint64_t sim_stream_kernels(void)

@@ -1,4 +1,4 @@
-/* Streams: in-order queues of operations on the device clock, and events on them. Streams do not
+/* Streams: in-order queues of operations on the device clock. Streams do not
  * disturb one another. Any thread. */
 #ifndef SIM_STREAM_H
 #define SIM_STREAM_H
@@ -37,12 +37,6 @@ struct sim_stream {
 	struct sim_open_queue open; /* what waits for a kernel whose end is not known */
 };
 
-struct sim_event {
-	uint64_t magic;
-	_Atomic uint64_t complete_ns; /* 0: not recorded */
-	_Atomic uint64_t capture_id;  /* recorded during this capture; 0: none */
-};
-
 /* NULL: out of memory. Not in the context's list and not reported: the context's own default
  * stream. */
 struct sim_stream *sim_stream_create_with_id(struct sim_context *context, uint32_t stream_id);
@@ -77,9 +71,9 @@ void sim_stream_synchronize(struct sim_stream *stream);
 /* What is submitted later starts at end_ns at the earliest. */
 void sim_stream_wait_until(struct sim_stream *stream, uint64_t end_ns);
 
-struct sim_event *sim_event_create(void);
-void sim_event_destroy(struct sim_event *event);
-struct sim_event *sim_event_check(void *handle);
+/* Returns when the last operation ends whose times are known, now that more may be. *waits is set if an operation of at
+ * most this number (sim_open_last()) is not among them. */
+uint64_t sim_stream_known_ns(struct sim_stream *stream, uint64_t open_number, bool *waits);
 
 /* Kernels submitted by the process so far. */
 uint64_t sim_stream_kernels(void);

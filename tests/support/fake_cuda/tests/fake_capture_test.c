@@ -134,6 +134,59 @@ static void a_launch_of_a_graph_into_a_capture_is_refused(void **state)
 	discard(exec, graph);
 }
 
+static _Atomic int held_has_ended;
+static _Atomic uint64_t held_start_ns;
+
+static void held_begins(struct fake_cuda_open *open, uint64_t start_ns)
+{
+	(void)open;
+	held_start_ns = start_ns;
+}
+
+static bool held_ends(struct fake_cuda_open *open, uint64_t *end_ns)
+{
+	(void)open;
+	*end_ns = held_start_ns + 1;
+	return held_has_ended;
+}
+
+static void an_event_behind_a_context_ends_with_the_work_of_all_its_streams(void **state)
+{
+	static struct fake_cuda_open held = {.begin = held_begins, .end = held_ends};
+	CUcontext context;
+	CUevent event;
+	cudaStream_t side;
+
+	(void)state;
+	assert_int_equal(cudaStreamCreate(&side), cudaSuccess);
+	assert_int_equal(cuCtxGetCurrent(&context), CUDA_SUCCESS);
+	assert_int_equal(cuEventCreate(&event, 0), CUDA_SUCCESS);
+	fake_cuda_open_next(&held);
+	assert_int_equal(listener_launch(first, side), cudaSuccess);
+	assert_int_equal(cuCtxRecordEvent(context, event), CUDA_SUCCESS);
+	assert_int_equal(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+	held_has_ended = 1;
+	assert_int_equal(cuEventSynchronize(event), CUDA_SUCCESS);
+	assert_int_equal(cuEventQuery(event), CUDA_SUCCESS);
+	assert_int_equal(cuEventDestroy(event), CUDA_SUCCESS);
+	assert_int_equal(cudaStreamDestroy(side), cudaSuccess);
+}
+
+static void an_event_behind_a_context_makes_its_captures_invalid(void **state)
+{
+	cudaGraph_t nothing;
+	CUcontext context;
+	CUevent event;
+
+	(void)state;
+	assert_int_equal(cuCtxGetCurrent(&context), CUDA_SUCCESS);
+	assert_int_equal(cuEventCreate(&event, 0), CUDA_SUCCESS);
+	begin();
+	assert_int_equal(cuCtxRecordEvent(context, event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	assert_int_equal(cudaStreamEndCapture(stream, &nothing), cudaErrorStreamCaptureInvalidated);
+	assert_int_equal(cuEventDestroy(event), CUDA_SUCCESS);
+}
+
 #define CAPTURE_TEST(name) cmocka_unit_test_setup_teardown(name, listener_start, listener_stop)
 
 int main(void)
@@ -144,6 +197,8 @@ int main(void)
 		CAPTURE_TEST(a_synchronizing_call_makes_the_capture_invalid),
 		CAPTURE_TEST(a_stream_joins_a_capture_by_an_event),
 		CAPTURE_TEST(a_launch_of_a_graph_into_a_capture_is_refused),
+		CAPTURE_TEST(an_event_behind_a_context_ends_with_the_work_of_all_its_streams),
+		CAPTURE_TEST(an_event_behind_a_context_makes_its_captures_invalid),
 	};
 
 	return cmocka_run_group_tests(tests, open_device, NULL);
