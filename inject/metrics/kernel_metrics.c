@@ -386,6 +386,9 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 
 void kernel_metrics_record(const struct gpu_record *record, const char *name)
 {
+	/* CUPTI waits in the GPU by a kernel of its own, which has the id of the launch that is measured. */
+	if (name && strcmp(name, "WaitNs") == 0)
+		return;
 	const struct measured_kernel kernel = {
 		.correlation_id = record->correlation_id,
 		.name_id = record->name_id,

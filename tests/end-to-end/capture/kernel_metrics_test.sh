@@ -158,6 +158,13 @@ contains "odd: the table says so" "$scratch/odd.table" "lts__t_bytes.sum (9 of 1
 FAKE_CUPTI_METRICS_NAN=1 profile numberless --metrics dram__bytes_read.sum --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
 check "numberless: they are lost" test "$(counted numberless 82)" -gt 0
 same "numberless: all of them" "$(counted numberless 80)" "$(counted numberless 82)"
+# CUPTI's own kernel, which has the id of the measured launch, is no measured launch.
+FAKE_CUPTI_METRICS_WAITS=1 profile waits --metrics sol --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
+same "waits: values" "$(values waits)" ok
+same "waits: the program's kernels" "$(measured waits)" "$(printf 'k%d 10 1\n' 0 1 2)"
+same "waits: in each kernel's own time" "$(python3 -c 'import json, sys
+print(*{row["measured_ns"] < row["ns"] / 50 for row in json.load(open(sys.argv[1]))["kernel_metrics"]})' "$scratch/waits.json")" True
+same "waits: CUPTI's kernels are there as well" "$("$flamegrid" report "$scratch/waits" -f folded --weight count | grep 'WaitNs' | sum_folded)" 30
 profile unknown --metrics dram__bytes_read.sum,sm__no_such.sum -- "$fake_launches" --launches 2000 --devices 1
 contains "unknown: the metric" "$scratch/unknown.err" "kernels of CUDA device 0 are not measured by sm__no_such.sum: CUPTI knows no such metric for it (flamegrid metrics lists them)"
 same "unknown: the other one is there" "$(values unknown)" ok
