@@ -113,7 +113,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 		status = take_operands(diff, argc - optind, argv + optind, rank, against);
 	if (status != OPTION_LINE_GO)
 		return status;
-	if (diff->names.planes & REPORT_PLANES_METERED)
+	if (diff->names.planes & REPORT_PLANES_RESOURCES)
 		return option_line_refuse(
 			table,
 			"--planes energy, use: their parts are fitted anew in each profile, so "

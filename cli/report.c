@@ -95,24 +95,25 @@ static int set_memory_weight(struct report *report)
 				  "--memory weighs by bytes or count, not by time");
 }
 
-/* Meters are weighed by one of them. Formats that show time alone have none. Returns as set_memory_weight(). */
-static int set_meter_weight(struct report *report)
+/* Resources are weighed by one of them. Formats that show time alone have none. Returns as set_memory_weight(). */
+static int set_resource_weight(struct report *report)
 {
 	const enum report_format format = report->request.format;
 
-	const uint32_t meters = report_planes_meters(report->names.planes);
+	const uint32_t resources = report_planes_resources(report->names.planes);
 	enum folded_weight *weight = &report->request.folded.weight;
 
-	if (*weight >= FOLDED_METER && !(meters & 1u << (*weight - FOLDED_METER)))
+	if (*weight >= FOLDED_RESOURCE && !(resources & 1u << (*weight - FOLDED_RESOURCE)))
 		return option_line_refuse(
 			&option_table_report,
 			"--weight energy is for --planes energy, and sm, occupancy, tensor, dram, "
 			"nvlink and pcie are for --planes use");
-	if (!meters)
+	if (!resources)
 		return OPTION_LINE_GO;
 	if ((format == REPORT_FOLDED || format == REPORT_HTML) &&
 	    !report->given[REPORT_DETAIL_WEIGHT])
-		*weight = FOLDED_METER + (meters & METERS_OF_ENERGY ? METER_ENERGY : METER_SM);
+		*weight = FOLDED_RESOURCE +
+			  (resources & RESOURCES_OF_ENERGY ? RESOURCE_ENERGY : RESOURCE_SM);
 	if (format == REPORT_FOLDED || format == REPORT_HTML || format == REPORT_TABLE ||
 	    format == REPORT_JSON || format == REPORT_CSV)
 		return OPTION_LINE_GO;
@@ -285,7 +286,7 @@ static int parse(struct report *report, int argc, char **argv)
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	if (status == OPTION_LINE_GO)
-		status = set_meter_weight(report);
+		status = set_resource_weight(report);
 	report->profile_path = argv[optind];
 	if (status == OPTION_LINE_GO && !report->profile_path)
 		status = take_newest(report);
@@ -346,7 +347,7 @@ static void say_empty_plane(enum report_plane plane, const struct report_tree *t
 {
 	const char *refusal = plane_refusal_of(tree, plane);
 
-	if (1u << plane & REPORT_PLANES_METERED)
+	if (1u << plane & REPORT_PLANES_RESOURCES)
 		log_notice("--planes %s: the profile has nothing of it: NVML told no %s of "
 			   "its GPUs (`flamegrid doctor`)",
 			   report_plane_name(plane), report_plane_name(plane));

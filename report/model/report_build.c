@@ -11,12 +11,12 @@
 #include "report_groups.h"
 #include "report_key.h"
 #include "report_leaves.h"
-#include "report_meters.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
 #include "report_samples.h"
 #include "report_streams.h"
+#include "report_usage.h"
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/profile/catalog.h"
@@ -24,9 +24,9 @@
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
 #include "report/frames/step_path.h"
-#include "report/meter/meter_split.h"
 #include "report/metrics/report_metrics.h"
 #include "report/profile/profile_ledger.h"
+#include "report/resource/resource_split.h"
 #include "report/stalls/stall_split.h"
 
 #define JOB_TEXT_MAX 256u
@@ -61,8 +61,8 @@ struct builder {
 	struct report_piece *pieces; /* borrowed */
 	uint32_t nr_pieces;
 	uint64_t unmatched, damaged; /* records; histograms */
-	const struct metered *metered;
-	struct report_meters *meters; /* owns; NULL: none is wanted */
+	const struct resource_usage *usage;
+	struct report_usage *usage_rows; /* owns; NULL: none is wanted */
 };
 
 void report_tree_destroy(struct report_tree *tree)
@@ -80,7 +80,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->losses);
 	free(report->notices);
 	free(report->memory);
-	free(report->tree.metered);
+	free(report->tree.usage);
 	free(report->agreement);
 	report_metrics_destroy(report->metrics);
 	free(report->title);
@@ -132,9 +132,9 @@ static bool is_memory(const struct fold_key *key)
 	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
 }
 
-/* node: the innermost frame of the path. part: of meters, which the leaf is; else NULL. */
+/* node: the innermost frame of the path. part: of resources, which the leaf is; else NULL. */
 static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint32_t node,
-		       const struct meter_part *part)
+		       const struct resource_part *part)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -152,7 +152,7 @@ static int add_leaf_of(struct builder *builder, const struct fold_row *row, uint
 	leaf.tid = key->tid;
 	leaf.kind = key->kind;
 	if (part)
-		report_meters_fill(builder->meters, part, &leaf);
+		report_usage_fill(builder->usage_rows, part, &leaf);
 	leaf.is_pause = report_samples_is_pause(key);
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
@@ -313,37 +313,37 @@ static int add_stalls(struct builder *builder)
 	return error ? error : stall_split_each(builder->profile, find_launch, take_stall, builder);
 }
 
-/* ---- meters */
+/* ---- resources */
 
-static int take_metered(void *context, const struct meter_part *part)
+static int take_usage(void *context, const struct resource_part *part)
 {
 	struct builder *builder = context;
 	struct report_plane_total *total =
-		&builder->report->tree.plane_totals[report_meters_plane(builder->meters)];
-	const struct fold_row row = report_meters_leaf(builder->meters, part);
+		&builder->report->tree.plane_totals[report_usage_plane(builder->usage_rows)];
+	const struct fold_row row = report_usage_leaf(builder->usage_rows, part);
 	uint32_t node = REPORT_NODE_ROOT;
 	int error = part->row ? report_paths_find(builder->paths, &row.key, &node) : 0;
 
 	add(&total->count, row.count);
-	for (uint32_t i = 0; i < METERS; i++)
+	for (uint32_t i = 0; i < RESOURCES; i++)
 		add(&total->amounts[i], part->amounts[i]);
-	report_meters_take(builder->meters, part);
+	report_usage_take(builder->usage_rows, part);
 	return error ? error : add_leaf_of(builder, &row, node, part);
 }
 
-static int add_meters(struct builder *builder)
+static int add_resources(struct builder *builder)
 {
 	struct report_tree *tree = &builder->report->tree;
 	int error;
 
-	if (!builder->metered || !(tree->planes & REPORT_PLANES_METERED))
+	if (!builder->usage || !(tree->planes & REPORT_PLANES_RESOURCES))
 		return 0;
-	error = report_meters_create(builder->profile, builder->metered, builder->report->names,
-				     tree->planes, &builder->meters);
+	error = report_usage_create(builder->profile, builder->usage, builder->report->names,
+				    tree->planes, &builder->usage_rows);
 	if (!error)
-		error = meter_split_each(builder->metered, builder->profile, take_metered, builder);
+		error = resource_split_each(builder->usage, builder->profile, take_usage, builder);
 	if (!error)
-		tree->metered = report_meters_gpus(builder->meters, &tree->nr_metered);
+		tree->usage = report_usage_gpus(builder->usage_rows, &tree->nr_usage);
 	return error;
 }
 
@@ -360,7 +360,7 @@ static int add_rows(struct builder *builder)
 	if (!error)
 		error = add_stalls(builder);
 	if (!error)
-		error = add_meters(builder);
+		error = add_resources(builder);
 	builder->report->leaves = builder->leaves.leaves;
 	builder->report->tree.nr_leaves = builder->leaves.nr_leaves;
 	builder->report->tree.leaves_given_up = builder->leaves.given_up;
@@ -555,7 +555,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	struct builder builder = {.report = report,
 				  .collection = profile->collection,
 				  .profile = profile,
-				  .metered = options ? options->metered : NULL,
+				  .usage = options ? options->usage : NULL,
 				  .memory = options ? options->memory : REPORT_MEMORY_NONE,
 				  .pieces = options ? options->pieces : NULL,
 				  .nr_pieces = options ? options->nr_pieces : 0,
@@ -586,7 +586,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		error = build(&builder, profile);
 	report_paths_destroy(builder.paths);
 	report_split_destroy(builder.split);
-	report_meters_destroy(builder.meters);
+	report_usage_destroy(builder.usage_rows);
 	step_paths_destroy(builder.steps);
 	report_leaves_fini(&builder.leaves);
 	if (error) {

@@ -10,9 +10,9 @@
 #include "report_split.h"
 #include "report_tree.h"
 
-#include "report/meter/metered.h"
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
+#include "report/resource/resource_usage.h"
 
 /* An activity whose place in the tree is wanted, whether or not there is a leaf of it. */
 struct report_piece {
@@ -27,8 +27,8 @@ struct report_options {
 	enum report_nccl nccl;
 	bool steps;                /* leaves name the kinds of an inference server's steps */
 	enum report_memory memory; /* the memory that the leaves show in place of planes */
-	const struct metered
-		*metered; /* of the profile, for planes of meters; borrowed; NULL: it has none */
+	const struct resource_usage
+		*usage; /* of the profile, for planes of resources; borrowed; NULL: it has none */
 	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 	uint32_t planes;
 	/* From so many leaves on, those that differ in a dimension alone become one: first threads and contexts, then

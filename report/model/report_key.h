@@ -30,7 +30,7 @@ static inline int32_t report_key_gpu(const struct roster *roster,
 				     const struct fold_key *key)
 {
 	const struct roster_device *device = roster_device(
-		roster, key->kind == REPORT_KIND_IDLE || report_kind_is_metered(key->kind)
+		roster, key->kind == REPORT_KIND_IDLE || report_kind_is_resource(key->kind)
 				? key->device_id
 				: roster_process_device(process, key->device_id));
 

@@ -41,14 +41,15 @@ enum report_stall {
 	REPORT_STALL_OTHER = 1u << 2,       /* reasons too many to name */
 };
 
-static inline int report_kind_is_metered(uint32_t kind)
+static inline int report_kind_is_resource(uint32_t kind)
 {
 	return kind == REPORT_KIND_ENERGY || kind == REPORT_KIND_USE;
 }
 
 static inline int report_kind_has_stream(uint32_t kind)
 {
-	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL || report_kind_is_metered(kind);
+	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_STALL ||
+	       report_kind_is_resource(kind);
 }
 
 static inline int report_kind_has_gpu(uint32_t kind)

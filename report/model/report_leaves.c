@@ -59,16 +59,16 @@ static int add_durations(struct report_leaf *leaf, bool has_some, bool is_known,
 	return error;
 }
 
-static void add_meters(struct report_leaf *found, const struct report_leaf *leaf)
+static void add_resources(struct report_leaf *found, const struct report_leaf *leaf)
 {
-	for (uint32_t i = 0; i < METERS; i++) {
-		if (!(leaf->metered & 1u << i))
+	for (uint32_t i = 0; i < RESOURCES; i++) {
+		if (!(leaf->resources & 1u << i))
 			continue;
-		if (!(found->metered & 1u << i) || leaf->confidence[i] < found->confidence[i])
+		if (!(found->resources & 1u << i) || leaf->confidence[i] < found->confidence[i])
 			found->confidence[i] = leaf->confidence[i];
 		found->amounts[i] = ledger_add_saturating(found->amounts[i], leaf->amounts[i]);
 	}
-	found->metered |= leaf->metered;
+	found->resources |= leaf->resources;
 }
 
 /* Finds the place of a leaf, and adds its sums. is_new: there was no equal one. NULL: out of memory. */
@@ -85,7 +85,7 @@ static struct report_leaf *add(struct report_leaves *leaves, const struct report
 		found->count = ledger_add_saturating(found->count, leaf->count);
 		found->ns = ledger_add_saturating(found->ns, leaf->ns);
 		found->bytes = ledger_add_saturating(found->bytes, leaf->bytes);
-		add_meters(found, leaf);
+		add_resources(found, leaf);
 		return found;
 	}
 	if (array_reserve(&leaves->leaves, &leaves->room, leaves->nr_leaves + 1ull,

@@ -8,7 +8,7 @@
 #include "report_kind.h"
 
 #include "base/error_text.h"
-#include "report/meter/meter.h"
+#include "report/resource/resource.h"
 
 static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = REPORT_PLANE_GPU,      [RECORD_GPU_MEMCPY] = REPORT_PLANE_GPU,
@@ -100,7 +100,7 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 			"--%s %s: must be all, or of gpu, sync, overhead, um, "
 			"modules, cpu, offcpu, calls, idle, stalls; or energy, or use",
 			name, value);
-	if (*set & REPORT_PLANES_METERED && report_planes_count(*set) > 1)
+	if (*set & REPORT_PLANES_RESOURCES && report_planes_count(*set) > 1)
 		return error_text_set(error, -EINVAL,
 				      "--%s %s: energy and use are no time, so each stands by "
 				      "itself",
@@ -118,10 +118,10 @@ uint32_t report_planes_count(uint32_t set)
 	return (uint32_t)__builtin_popcount(set);
 }
 
-uint32_t report_planes_meters(uint32_t set)
+uint32_t report_planes_resources(uint32_t set)
 {
-	return (set & 1u << REPORT_PLANE_ENERGY ? METERS_OF_ENERGY : 0) |
-	       (set & 1u << REPORT_PLANE_USE ? METERS_OF_USE : 0);
+	return (set & 1u << REPORT_PLANE_ENERGY ? RESOURCES_OF_ENERGY : 0) |
+	       (set & 1u << REPORT_PLANE_USE ? RESOURCES_OF_USE : 0);
 }
 
 bool report_planes_are_sampled(uint32_t set)

@@ -26,10 +26,10 @@ enum report_plane {
 };
 
 /* A set: 1 << enum report_plane. Memory is left out, because a report of memory has other leaves (report_memory.h), and
- * the metered ones, because they are no time. */
-#define REPORT_PLANES_METERED (1u << REPORT_PLANE_ENERGY | 1u << REPORT_PLANE_USE)
+ * those of resources, because they are no time. */
+#define REPORT_PLANES_RESOURCES (1u << REPORT_PLANE_ENERGY | 1u << REPORT_PLANE_USE)
 #define REPORT_PLANES_ALL                                                                          \
-	(((1u << REPORT_PLANES) - 1) & ~(1u << REPORT_PLANE_MEMORY | REPORT_PLANES_METERED))
+	(((1u << REPORT_PLANES) - 1) & ~(1u << REPORT_PLANE_MEMORY | REPORT_PLANES_RESOURCES))
 
 /* Returns the plane of an enum report_kind, which is asserted to be below REPORT_KINDS. Kinds below RECORD_GPU_KINDS
  * are those of records. */
@@ -45,7 +45,7 @@ const char *report_plane_options(enum report_plane plane);
 /* Reads a list of names with commas between, or "all". 0; -EINVAL: a name is not known, and *planes is 0. */
 int report_planes_parse(const char *text, uint32_t *planes);
 
-/* Reads the value of the option --NAME into a set without memory's plane, or a metered one alone (an option_target's
+/* Reads the value of the option --NAME into a set without memory's plane, or one of resources alone (an option_target's
  * take; context: uint32_t). 0; -EINVAL: the value is not such a list, and *error is one line that says so, owns:
  * free(). */
 int report_planes_take(void *context, const char *name, const char *value, char **error);
@@ -53,8 +53,8 @@ int report_planes_take(void *context, const char *name, const char *value, char 
 /* Returns how many planes are in a set. */
 uint32_t report_planes_count(uint32_t planes);
 
-/* Returns the meters of a set of planes: a set (report/meter/meter.h). */
-uint32_t report_planes_meters(uint32_t planes);
+/* Returns the resources of a set of planes: a set (report/resource/resource.h). */
+uint32_t report_planes_resources(uint32_t planes);
 
 /* Returns whether a set has planes of samples alone, so that their numbers are those of no calls. */
 bool report_planes_are_sampled(uint32_t set);

@@ -201,8 +201,8 @@ static const char *energy_line(const struct report_tree *tree, char *line, size_
 	uint64_t parts[3] = {0};
 	char all[NUMBER_SIZE], idle[NUMBER_SIZE], work[NUMBER_SIZE], rest[NUMBER_SIZE];
 
-	for (uint32_t i = 0; i < tree->nr_metered; i++) {
-		const struct report_meter *row = &tree->metered[i].meters[METER_ENERGY];
+	for (uint32_t i = 0; i < tree->nr_usage; i++) {
+		const struct report_resource *row = &tree->usage[i].resources[RESOURCE_ENERGY];
 
 		parts[0] = ledger_add_saturating(parts[0], row->idle);
 		parts[1] = ledger_add_saturating(parts[1], row->work);
@@ -212,7 +212,7 @@ static const char *energy_line(const struct report_tree *tree, char *line, size_
 		 "%s: %s by the boards' counters; %s without work, %s for work, %s not explained",
 		 report_plane_label(REPORT_PLANE_ENERGY),
 		 report_summary_energy(
-			 tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY], all),
+			 tree->plane_totals[REPORT_PLANE_ENERGY].amounts[RESOURCE_ENERGY], all),
 		 report_summary_energy(parts[0], idle), report_summary_energy(parts[1], work),
 		 report_summary_energy(parts[2], rest));
 	return line;
@@ -224,12 +224,12 @@ static const char *use_line(const struct report_tree *tree, char *line, size_t s
 	char text[NUMBER_SIZE];
 
 	snprintf(line, size, "%s:", report_plane_label(REPORT_PLANE_USE));
-	for (uint32_t i = METER_SM; i < METERS; i++) {
+	for (uint32_t i = RESOURCE_SM; i < RESOURCES; i++) {
 		const uint64_t amount = total->amounts[i];
 
-		text_line_append(line, size, "%s %s %s", i == METER_SM ? "" : ",",
-				 meter_label((enum meter)i),
-				 meter_unit((enum meter)i) == METER_NS
+		text_line_append(line, size, "%s %s %s", i == RESOURCE_SM ? "" : ",",
+				 resource_label((enum resource)i),
+				 resource_unit((enum resource)i) == RESOURCE_NS
 					 ? report_summary_time(amount, text)
 					 : report_summary_bytes(amount, text));
 	}
@@ -264,7 +264,7 @@ bool report_summary_has(const struct report_tree *tree, enum report_plane plane)
 	const struct report_plane_total *total = &tree->plane_totals[plane];
 	bool has = total->count > 0;
 
-	for (uint32_t i = 0; i < METERS; i++)
+	for (uint32_t i = 0; i < RESOURCES; i++)
 		has |= total->amounts[i] > 0;
 	return has;
 }

@@ -41,7 +41,7 @@ void report_summary_write(FILE *out, const struct report_tree *tree, const char 
 /* Writes the title and an empty line, or nothing where there is no title. */
 void report_summary_title(FILE *out, const struct report_tree *tree);
 
-/* Returns whether a plane has records, or its meters counted something. */
+/* Returns whether a plane has records, or its resources were used. */
 bool report_summary_has(const struct report_tree *tree, enum report_plane plane);
 
 /* Writes a line, after prefix, for each plane that has records, except GPU work and memory

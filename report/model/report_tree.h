@@ -12,10 +12,10 @@
 #include "report_plane.h"
 
 #include "aggregator/core/duration_bins.h"
-#include "report/meter/meter_confidence.h"
-#include "report/meter/metered.h"
 #include "report/metrics/report_metrics.h"
 #include "report/profile/profile_cost.h"
+#include "report/resource/resource_confidence.h"
+#include "report/resource/resource_usage.h"
 
 #define REPORT_NODE_ROOT 0u /* nodes[0]: the empty path; its parent is itself, its name string 0 */
 #define REPORT_DEPTH_MAX 20480u /* no path is deeper */
@@ -50,11 +50,11 @@ struct report_leaf {
 	uint32_t kind; /* enum report_kind */
 	bool is_pause; /* of idle time: it is in a pause (idle_fold.h) */
 	uint64_t count, ns, bytes;
-	/* Of metered kinds alone: what meters counted for it (meter.h), those that are known, a set, and how sure each
-	 * is: of several parts the least. */
-	uint64_t amounts[METERS];
-	uint32_t metered;
-	uint8_t confidence[METERS]; /* enum meter_confidence */
+	/* Of kinds of resources alone: what the work used of them (resource.h), those that are known, a set, and how
+	 * sure each is: of several parts the least. */
+	uint64_t amounts[RESOURCES];
+	uint32_t resources;
+	uint8_t confidence[RESOURCES]; /* enum resource_confidence */
 	/* The histogram of its durations, of whole kernels also where the leaf is a part of them: then the first part
 	 * has it, and the other ones have an empty one. Not known of all of it: false, and it is empty. */
 	bool has_durations;
@@ -65,7 +65,7 @@ struct report_leaf {
 static inline bool report_leaf_has_stream(const struct report_leaf *leaf)
 {
 	return report_kind_has_stream(leaf->kind) &&
-	       ((leaf->kind != REPORT_KIND_STALL && !report_kind_is_metered(leaf->kind)) ||
+	       ((leaf->kind != REPORT_KIND_STALL && !report_kind_is_resource(leaf->kind)) ||
 		leaf->context_id);
 }
 
@@ -90,7 +90,7 @@ struct report_loss {
 /* Exact sums of all records of a plane, shown or not. */
 struct report_plane_total {
 	uint64_t count, ns, bytes;
-	uint64_t amounts[METERS]; /* of the plane's meters, if its leaves are here */
+	uint64_t amounts[RESOURCES]; /* of the plane's resources, if its leaves are here */
 };
 
 /* A line that processes reported: a fault, or a fact worth knowing. */
@@ -116,45 +116,46 @@ struct report_memory_row {
 	uint64_t left_out;      /* events left out; nonzero: the figures are not exact */
 };
 
-/* A meter of a class of work (metered.h). */
-struct report_meter_value {
+/* A resource of a class of work (resource_usage.h). */
+struct report_resource_value {
 	uint64_t amount;
 	uint64_t
 		rate; /* what a second of it adds to what there is without work, as fitted; 0: not known */
-	uint64_t error_rate; /* METER_RATE_UNKNOWN: not known */
+	uint64_t error_rate; /* RESOURCE_RATE_UNKNOWN: not known */
 	double apart;        /* how much of its time does not follow from other work's, 0 to 1 */
-	enum meter_confidence confidence;
+	enum resource_confidence confidence;
 };
 
 /* A kernel, a kind of copies, or all work that is none of these. */
-struct report_meter_class {
+struct report_resource_class {
 	uint32_t name; /* index into strings; 0: all other work */
 	uint64_t ns;
-	struct report_meter_value values[METERS];
+	struct report_resource_value values[RESOURCES];
 };
 
-/* A meter of a GPU (report/meter/meter_split.h). */
-struct report_meter {
-	uint64_t ns;     /* between readings; 0: the meter is not known */
+/* A resource of a GPU (report/resource/resource_split.h). */
+struct report_resource {
+	uint64_t ns;     /* between readings; 0: the resource is not known */
 	uint64_t amount; /* exact: the sum of the next three */
 	uint64_t idle, work, rest;
-	uint64_t lost_ns;   /* time in which the meter was not known, or began anew */
-	uint32_t idle_kind; /* enum meter_idle */
+	uint64_t lost_ns;   /* time in which the resource was not known, or began anew */
+	uint32_t idle_kind; /* enum resource_idle */
 	uint64_t idle_rate; /* 0: not known */
-	enum meter_confidence idle_confidence, rest_confidence;
-	uint32_t intervals;           /* with work, by which rates were fitted; 0: they were not */
-	enum meter_unfitted unfitted; /* why they were not */
+	enum resource_confidence idle_confidence, rest_confidence;
+	uint32_t intervals; /* with work, by which rates were fitted; 0: they were not */
+	enum resource_unfitted unfitted; /* why they were not */
 	double residual; /* what the fit misses, as a share of these intervals' amount */
-	uint64_t sample_ns; /* the length of these intervals, if they are samples; 0: they are rows of telemetry */
+	uint64_t
+		sample_ns; /* the length of these intervals, if they are samples; 0: they are rows of telemetry */
 };
 
-/* The meters of a GPU. */
-struct report_metered_gpu {
+/* The resources of a GPU. */
+struct report_gpu_usage {
 	uint32_t host; /* index into strings */
 	int32_t gpu;   /* REPORT_GPU_NONE */
-	struct report_meter meters[METERS];
-	struct report_meter_class
-		classes[METER_CLASSES]; /* by energy if that is wanted, else by time: most first */
+	struct report_resource resources[RESOURCES];
+	struct report_resource_class classes
+		[RESOURCE_CLASSES]; /* by energy if that is wanted, else by time: most first */
 	uint32_t nr_classes;
 };
 
@@ -215,8 +216,8 @@ struct report_tree {
 	const char *verdict; /* one line about the state; "": it adds nothing to the losses */
 	const char *title;   /* job or command, for headings */
 	/* by host and GPU; empty: the counter is not known, or the plane is not wanted */
-	struct report_metered_gpu *metered; /* of the meters of planes that are here */
-	uint32_t nr_metered;
+	struct report_gpu_usage *usage; /* of the resources of planes that are here */
+	uint32_t nr_usage;
 	const struct report_metrics *metrics; /* NULL: no launch was measured */
 	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };

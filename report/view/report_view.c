@@ -34,16 +34,16 @@ static int load(struct report_view *view, char **error)
 	return 0;
 }
 
-/* The store's single pieces of work tell what meters were used for, so they are read for their planes alone. */
+/* The store's single pieces of work tell what resources were used for, so they are read for their planes alone. */
 static int build_tree(struct report_view *view)
 {
 	struct report_options options = view->options ? *view->options : (struct report_options){0};
 	int error = 0;
 
-	if (options.planes & REPORT_PLANES_METERED && !view->metered.devices)
-		error = metered_init(&view->metered, report_planes_meters(options.planes),
-				     view->profile, view->store_path);
-	options.metered = &view->metered;
+	if (options.planes & REPORT_PLANES_RESOURCES && !view->usage.devices)
+		error = resource_usage_init(&view->usage, report_planes_resources(options.planes),
+					    view->profile, view->store_path);
+	options.usage = &view->usage;
 	return error ? error : report_tree_build(view->profile, &options, &view->tree);
 }
 
@@ -186,7 +186,7 @@ void report_view_close(struct report_view *view)
 	report_ranks_destroy(view->ranks);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
-	metered_fini(&view->metered);
+	resource_usage_fini(&view->usage);
 	profile_destroy(view->profile);
 	whole_profile_close(&view->whole);
 	memset(view, 0, sizeof(*view));

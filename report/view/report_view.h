@@ -33,7 +33,7 @@ struct report_view {
 	const char *store_path; /* of the store that is read */
 	struct whole_profile whole;
 	const struct report_options *options;
-	struct metered metered; /* if options ask for a plane of meters */
+	struct resource_usage usage; /* if options ask for a plane of resources */
 	struct gpu_rows gpus;
 	struct findings *findings;
 	const struct straggler_topology *topology; /* borrowed; of a file */

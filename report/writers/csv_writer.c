@@ -1,6 +1,6 @@
 #include "csv_writer.h"
 
-#include "meter_writer.h"
+#include "resource_writer.h"
 #include "row_text.h"
 #include "text_file.h"
 
@@ -32,7 +32,7 @@ static void write_leaf(struct row_text *out, const struct report_tree *tree,
 	row_text_count(out, "count", leaf->count);
 	row_text_count(out, "ns", leaf->ns);
 	row_text_count(out, "bytes", leaf->bytes);
-	meter_writer_leaf(out, tree, leaf);
+	resource_writer_leaf(out, tree, leaf);
 	row_text_stack(out, "stack", tree->nodes, tree->strings, leaf->node);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 	if (tree->steps)

@@ -16,8 +16,8 @@ struct line {
 	uint32_t values[REPORT_DIMENSIONS]; /* of the wanted dimensions, in their order */
 	uint32_t node, name;
 	uint64_t weight;
-	enum meter_confidence confidence; /* of a meter: of several leaves the least */
-	char *text;                       /* owns */
+	enum resource_confidence confidence; /* of a resource: of several leaves the least */
+	char *text;                          /* owns */
 };
 
 struct lines {
@@ -35,10 +35,10 @@ static bool line_equals(const void *context, uint32_t id, const void *key)
 
 static uint64_t weight_of(const struct report_leaf *leaf, enum folded_weight weight)
 {
-	return weight == FOLDED_COUNT   ? leaf->count
-	       : weight == FOLDED_BYTES ? leaf->bytes
-	       : weight >= FOLDED_METER ? leaf->amounts[weight - FOLDED_METER]
-					: leaf->ns;
+	return weight == FOLDED_COUNT      ? leaf->count
+	       : weight == FOLDED_BYTES    ? leaf->bytes
+	       : weight >= FOLDED_RESOURCE ? leaf->amounts[weight - FOLDED_RESOURCE]
+					   : leaf->ns;
 }
 
 /* CUPTI tells no duration of a page fault of the host, so its line has only a count. */
@@ -50,7 +50,7 @@ static bool is_moment(const struct report_leaf *leaf, const struct folded_option
 static void lower(struct line *line, uint8_t confidence)
 {
 	if (confidence < line->confidence)
-		line->confidence = (enum meter_confidence)confidence;
+		line->confidence = (enum resource_confidence)confidence;
 }
 
 static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
@@ -62,7 +62,7 @@ static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
 	if (weight == 0 && !is_moment(leaf, options))
 		return 0;
 	memset(&line, 0, sizeof(line));
-	line.confidence = METER_HIGH;
+	line.confidence = RESOURCE_HIGH;
 	for (uint32_t i = 0; i < options->by.nr_dimensions; i++)
 		line.values[i] = report_dimension_value(leaf, options->by.dimensions[i]);
 	line.node = leaf->node;
@@ -77,8 +77,8 @@ static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
 	}
 	struct line *found = &lines->lines[id - 1];
 	found->weight += weight;
-	if (options->weight >= FOLDED_METER)
-		lower(found, leaf->confidence[options->weight - FOLDED_METER]);
+	if (options->weight >= FOLDED_RESOURCE)
+		lower(found, leaf->confidence[options->weight - FOLDED_RESOURCE]);
 	return 0;
 }
 
@@ -122,8 +122,8 @@ static int make_text(const struct report_tree *tree, const struct folded_options
 	}
 	folded_writer_path(out, tree, line->node);
 	folded_writer_frame(out, tree->strings[line->name]);
-	if (line->confidence != METER_HIGH)
-		fprintf(out, " (%s)", meter_confidence_word(line->confidence));
+	if (line->confidence != RESOURCE_HIGH)
+		fprintf(out, " (%s)", resource_confidence_word(line->confidence));
 	return fclose(out) ? -ENOMEM : 0;
 }
 

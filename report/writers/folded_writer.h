@@ -12,10 +12,10 @@ enum folded_weight {
 	FOLDED_TIME = 0,
 	FOLDED_COUNT = 1,
 	FOLDED_BYTES = 2,
-	FOLDED_METER =
-		3, /* the first of METERS (report/meter/meter.h), of planes of meters alone */
-	FOLDED_ENERGY = FOLDED_METER + METER_ENERGY,
-	FOLDED_WEIGHTS = FOLDED_METER + METERS,
+	FOLDED_RESOURCE =
+		3, /* the first of RESOURCES (report/resource/resource.h), of planes of resources alone */
+	FOLDED_ENERGY = FOLDED_RESOURCE + RESOURCE_ENERGY,
+	FOLDED_WEIGHTS = FOLDED_RESOURCE + RESOURCES,
 };
 
 enum folded_unit {
@@ -31,7 +31,7 @@ struct folded_options {
 
 /* Sums exactly (in ns), then rounds each line once to the unit, half up. So in microseconds the lines add up to the
  * total, give or take half a microsecond a line; in ns, counts and bytes they add up exactly.
- * Amounts of meters are estimates: behind a leaf's frame stands " (medium)" or " (low)" if it is not sure.
+ * Amounts of resources are estimates: behind a leaf's frame stands " (medium)" or " (low)" if it is not sure.
  * A line whose exact weight is 0 is left out, as a kernel moves no bytes; but a page fault of unified memory, which
  * has no duration, stays as 0. A line that only rounds to 0 stays as 0, because the path was there.
  * options NULL: everything is 0. 0; -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */

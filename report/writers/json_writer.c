@@ -6,7 +6,7 @@
 #include "durations_writer.h"
 #include "findings_writer.h"
 #include "json_text.h"
-#include "meter_writer.h"
+#include "resource_writer.h"
 #include "row_text.h"
 #include "stall_writer.h"
 #include "statistics_writer.h"
@@ -127,9 +127,9 @@ static void write_planes(FILE *out, const struct report_tree *tree)
 		row_text_count(&row, "count", total->count);
 		row_text_count(&row, "ns", total->ns);
 		row_text_count(&row, "bytes", total->bytes);
-		for (uint32_t i = 0; i < METERS; i++)
-			if (report_planes_meters(1u << plane) & 1u << i)
-				row_text_count(&row, meter_member((enum meter)i),
+		for (uint32_t i = 0; i < RESOURCES; i++)
+			if (report_planes_resources(1u << plane) & 1u << i)
+				row_text_count(&row, resource_member((enum resource)i),
 					       total->amounts[i]);
 		row_text_flag(&row, "shown", tree->planes & 1u << plane);
 		fputc('}', out);
@@ -320,7 +320,7 @@ static void write_leaf(struct row_text *out, const void *row)
 	row_text_count(out, "count", leaf->count);
 	row_text_count(out, "ns", leaf->ns);
 	row_text_count(out, "bytes", leaf->bytes);
-	meter_writer_leaf(out, leaves->tree, leaf);
+	resource_writer_leaf(out, leaves->tree, leaf);
 	write_frames(out->out, leaves, leaf);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 	if (leaves->tree->steps)
@@ -378,7 +378,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	error = durations_writer_json(out, tree);
 	if (!error)
 		error = stall_writer_json(out, tree);
-	meter_writer_json(out, tree);
+	resource_writer_json(out, tree);
 	metrics_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));

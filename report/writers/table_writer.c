@@ -8,7 +8,7 @@
 #include "busy_writer.h"
 #include "durations_writer.h"
 #include "findings_writer.h"
-#include "meter_writer.h"
+#include "resource_writer.h"
 #include "stall_writer.h"
 #include "statistics_writer.h"
 #include "text_file.h"
@@ -190,10 +190,10 @@ static const char *name_of_lines(const struct report_tree *tree, const struct ho
 					    : "line or function of the program";
 }
 
-/* Returns the only plane that the tree has, but of memory and meters none; else REPORT_PLANES. */
+/* Returns the only plane that the tree has, but of memory and resources none; else REPORT_PLANES. */
 static uint32_t only_plane(const struct report_tree *tree)
 {
-	const uint32_t timeless = 1u << REPORT_PLANE_MEMORY | REPORT_PLANES_METERED;
+	const uint32_t timeless = 1u << REPORT_PLANE_MEMORY | REPORT_PLANES_RESOURCES;
 
 	if (report_planes_count(tree->planes) != 1 || tree->planes & timeless)
 		return REPORT_PLANES;
@@ -400,8 +400,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		error = report_ranges_init(&ranges, tree);
 	if (!error) {
 		report_summary_title(out, tree);
-		if (tree->planes & REPORT_PLANES_METERED) {
-			meter_writer_table(out, tree, options.form, options.top);
+		if (tree->planes & REPORT_PLANES_RESOURCES) {
+			resource_writer_table(out, tree, options.form, options.top);
 		} else if (activities.nr_groups) {
 			write_activities(out, tree, &activities, &options);
 			write_split(out, tree, &parts, &options.by, &options, options.top);
@@ -414,7 +414,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		write_ranges(out, tree, &ranges, &options);
 		if (tree->leaves_given_up & 1u << REPORT_BY_HOST)
 			fputs("\nmore stacks than a table adds up by host: --by host does\n", out);
-		else if (activities.nr_groups && !(tree->planes & REPORT_PLANES_METERED))
+		else if (activities.nr_groups && !(tree->planes & REPORT_PLANES_RESOURCES))
 			write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
 		if (tree->planes & 1u << REPORT_PLANE_GPU)
 			error = busy_writer_streams(out, busy, options.form, options.top);

@@ -89,8 +89,8 @@ void counter_sample_roofline(struct sample *sample)
 }
 
 /* The totals of GPU work stand above pages of other planes, too. */
-static struct report_leaf metered_leaf(struct sample *sample, enum report_kind plane,
-				       const struct work *work)
+static struct report_leaf usage_leaf(struct sample *sample, enum report_kind plane,
+				     const struct work *work)
 {
 	struct report_leaf leaf = {
 		.node = add_line(sample, work),
@@ -120,25 +120,25 @@ static void add_rest(struct sample *sample, enum report_kind plane, enum report_
 
 void counter_sample_energy(struct sample *sample)
 {
-	uint64_t *sum = &sample->tree.plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY];
-	struct report_leaf rest = {.metered = METERS_OF_ENERGY};
+	uint64_t *sum = &sample->tree.plane_totals[REPORT_PLANE_ENERGY].amounts[RESOURCE_ENERGY];
+	struct report_leaf rest = {.resources = RESOURCES_OF_ENERGY};
 
 	begin(sample);
 	sample->tree.planes = 1u << REPORT_PLANE_ENERGY;
 	sample->options.weight = FOLDED_ENERGY;
 	for (uint32_t i = 0; i < ROWS; i++) {
-		struct report_leaf leaf = metered_leaf(sample, REPORT_KIND_ENERGY, &works[i]);
+		struct report_leaf leaf = usage_leaf(sample, REPORT_KIND_ENERGY, &works[i]);
 
-		leaf.metered = METERS_OF_ENERGY;
-		leaf.amounts[METER_ENERGY] = leaf.ns / NS_PER_MS * works[i].watts;
-		leaf.confidence[METER_ENERGY] = i < 3 ? METER_HIGH : METER_MEDIUM;
-		*sum += leaf.amounts[METER_ENERGY];
+		leaf.resources = RESOURCES_OF_ENERGY;
+		leaf.amounts[RESOURCE_ENERGY] = leaf.ns / NS_PER_MS * works[i].watts;
+		leaf.confidence[RESOURCE_ENERGY] = i < 3 ? RESOURCE_HIGH : RESOURCE_MEDIUM;
+		*sum += leaf.amounts[RESOURCE_ENERGY];
 		sample_add_leaf(sample, leaf);
 	}
-	rest.amounts[METER_ENERGY] = 68000;
-	rest.confidence[METER_ENERGY] = METER_HIGH;
+	rest.amounts[RESOURCE_ENERGY] = 68000;
+	rest.confidence[RESOURCE_ENERGY] = RESOURCE_HIGH;
 	add_rest(sample, REPORT_KIND_ENERGY, REPORT_KIND_IDLE, "", rest);
-	rest.amounts[METER_ENERGY] = 4100;
+	rest.amounts[RESOURCE_ENERGY] = 4100;
 	add_rest(sample, REPORT_KIND_ENERGY, REPORT_KIND_ENERGY, "not explained", rest);
 	*sum += 68000 + 4100;
 }
@@ -146,27 +146,27 @@ void counter_sample_energy(struct sample *sample)
 void counter_sample_use(struct sample *sample)
 {
 	uint64_t *sums = sample->tree.plane_totals[REPORT_PLANE_USE].amounts;
-	struct report_leaf rest = {.metered = METERS_OF_USE};
+	struct report_leaf rest = {.resources = RESOURCES_OF_USE};
 
 	begin(sample);
 	sample->tree.planes = 1u << REPORT_PLANE_USE;
-	sample->options.weight = FOLDED_METER + METER_SM;
+	sample->options.weight = FOLDED_RESOURCE + RESOURCE_SM;
 	for (uint32_t i = 0; i < ROWS; i++) {
 		const struct work *work = &works[i];
-		struct report_leaf leaf = metered_leaf(sample, REPORT_KIND_USE, work);
+		struct report_leaf leaf = usage_leaf(sample, REPORT_KIND_USE, work);
 
-		leaf.metered = METERS_OF_USE;
-		leaf.amounts[METER_SM] = leaf.ns / 100 * work->sm;
-		leaf.amounts[METER_OCCUPANCY] = leaf.ns / 100 * work->occupancy;
-		leaf.amounts[METER_TENSOR] = leaf.ns / 100 * work->tensor;
-		leaf.amounts[METER_DRAM] = leaf.ns * 48 * work->dram; /* of 4,800 bytes a ns */
-		for (uint32_t meter = METER_SM; meter < METERS; meter++) {
-			leaf.confidence[meter] = i < 3 ? METER_HIGH : METER_MEDIUM;
-			sums[meter] += leaf.amounts[meter];
+		leaf.resources = RESOURCES_OF_USE;
+		leaf.amounts[RESOURCE_SM] = leaf.ns / 100 * work->sm;
+		leaf.amounts[RESOURCE_OCCUPANCY] = leaf.ns / 100 * work->occupancy;
+		leaf.amounts[RESOURCE_TENSOR] = leaf.ns / 100 * work->tensor;
+		leaf.amounts[RESOURCE_DRAM] = leaf.ns * 48 * work->dram; /* of 4,800 bytes a ns */
+		for (uint32_t resource = RESOURCE_SM; resource < RESOURCES; resource++) {
+			leaf.confidence[resource] = i < 3 ? RESOURCE_HIGH : RESOURCE_MEDIUM;
+			sums[resource] += leaf.amounts[resource];
 		}
 		sample_add_leaf(sample, leaf);
 	}
-	rest.amounts[METER_SM] = 9 * NS_PER_MS;
-	sums[METER_SM] += rest.amounts[METER_SM];
+	rest.amounts[RESOURCE_SM] = 9 * NS_PER_MS;
+	sums[RESOURCE_SM] += rest.amounts[RESOURCE_SM];
 	add_rest(sample, REPORT_KIND_USE, REPORT_KIND_USE, "not explained", rest);
 }

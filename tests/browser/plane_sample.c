@@ -108,7 +108,7 @@ void plane_sample_energy(struct sample *sample)
 
 	sample->tree.title = "energy";
 	sample->tree.planes = 1u << REPORT_PLANE_ENERGY;
-	sample->tree.plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY] = 1000000;
+	sample->tree.plane_totals[REPORT_PLANE_ENERGY].amounts[RESOURCE_ENERGY] = 1000000;
 	sample->options.weight = FOLDED_ENERGY;
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
 		sample_add_leaf(
@@ -122,9 +122,9 @@ void plane_sample_energy(struct sample *sample)
 				.kind = REPORT_KIND_ENERGY,
 				.count = leaves[i].frame ? 1 : 0,
 				.ns = leaves[i].ns,
-				.metered = METERS_OF_ENERGY,
+				.resources = RESOURCES_OF_ENERGY,
 				.amounts = {leaves[i].mj},
-				.confidence = {METER_MEDIUM}});
+				.confidence = {RESOURCE_MEDIUM}});
 }
 
 void plane_sample_use(struct sample *sample)
@@ -138,8 +138,8 @@ void plane_sample_use(struct sample *sample)
 
 	sample->tree.title = "use";
 	sample->tree.planes = 1u << REPORT_PLANE_USE;
-	sample->tree.plane_totals[REPORT_PLANE_USE].amounts[METER_PCIE] = 8192;
-	sample->options.weight = FOLDED_METER + METER_PCIE;
+	sample->tree.plane_totals[REPORT_PLANE_USE].amounts[RESOURCE_PCIE] = 8192;
+	sample->options.weight = FOLDED_RESOURCE + RESOURCE_PCIE;
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
 		sample_add_leaf(
 			sample,
@@ -152,7 +152,7 @@ void plane_sample_use(struct sample *sample)
 				.kind = REPORT_KIND_USE,
 				.count = leaves[i].count,
 				.ns = leaves[i].ns,
-				.metered = 1u << METER_PCIE,
-				.amounts = {[METER_PCIE] = leaves[i].bytes},
-				.confidence = {[METER_PCIE] = METER_HIGH}});
+				.resources = 1u << RESOURCE_PCIE,
+				.amounts = {[RESOURCE_PCIE] = leaves[i].bytes},
+				.confidence = {[RESOURCE_PCIE] = RESOURCE_HIGH}});
 }

@@ -14,7 +14,7 @@ function addChoice(parent, type, name, value, label, title) {
 	return input;
 }
 
-const weightLabel = (weight) => profile.meters.find(([meter]) => meter !== "energy" && meter === weight)?.[1] ??
+const weightLabel = (weight) => profile.resources.find(([resource]) => resource !== "energy" && resource === weight)?.[1] ??
 	weight[0].toUpperCase() + weight.slice(1);
 
 function makeControls() {

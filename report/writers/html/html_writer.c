@@ -143,22 +143,24 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 	column_writer_end(writer);
 }
 
-/* Writes a meter of all leaves, then the part of it that is of medium confidence, and of low. */
-static void put_meter(struct column_writer *writer, const struct report_tree *tree, uint32_t meter)
+/* Writes a resource of all leaves, then the part of it that is of medium confidence, and of low. */
+static void put_resource(struct column_writer *writer, const struct report_tree *tree,
+			 uint32_t resource)
 {
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		column_writer_put(writer, tree->leaves[i].amounts[meter]);
+		column_writer_put(writer, tree->leaves[i].amounts[resource]);
 	column_writer_end(writer);
-	for (int confidence = METER_MEDIUM; confidence >= METER_LOW; confidence--) {
+	for (int confidence = RESOURCE_MEDIUM; confidence >= RESOURCE_LOW; confidence--) {
 		for (uint32_t i = 0; i < tree->nr_leaves; i++)
-			column_writer_put(writer, tree->leaves[i].confidence[meter] == confidence
-							  ? tree->leaves[i].amounts[meter]
+			column_writer_put(writer, tree->leaves[i].confidence[resource] == confidence
+							  ? tree->leaves[i].amounts[resource]
 							  : 0);
 		column_writer_end(writer);
 	}
 }
 
-/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes, meters if any. */
+/* A leaf is its node as the difference to the previous leaf's, name, dimension row, count, ns, bytes, resources if
+ * any. */
 static void put_leaves(struct column_writer *writer, const struct report_tree *tree,
 		       const struct dimension_table *table)
 {
@@ -184,9 +186,9 @@ static void put_leaves(struct column_writer *writer, const struct report_tree *t
 	for (uint32_t i = 0; i < nr; i++)
 		column_writer_put(writer, leaves[i].bytes);
 	column_writer_end(writer);
-	for (uint32_t i = 0; i < METERS; i++)
-		if (report_planes_meters(tree->planes) & 1u << i)
-			put_meter(writer, tree, i);
+	for (uint32_t i = 0; i < RESOURCES; i++)
+		if (report_planes_resources(tree->planes) & 1u << i)
+			put_resource(writer, tree, i);
 }
 
 /* Writes count, ns and bytes of a difference's other side. */
@@ -295,7 +297,7 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 }
 
 /* Writes name, label, count, ns and energy of all planes, in the order of their numbers. Of use that is its first
- * meter. */
+ * resource. */
 static void write_planes(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"planes\":[", out);
@@ -305,23 +307,24 @@ static void write_planes(FILE *out, const struct report_tree *tree)
 			report_plane_label((enum report_plane)plane),
 			tree->plane_totals[plane].count, tree->plane_totals[plane].ns,
 			tree->plane_totals[plane]
-				.amounts[plane == REPORT_PLANE_USE ? METER_SM : METER_ENERGY]);
+				.amounts[plane == REPORT_PLANE_USE ? RESOURCE_SM
+								   : RESOURCE_ENERGY]);
 	putc(']', out);
 }
 
-/* Writes name, label and unit of the meters whose plane is here. */
-static void write_meters(FILE *out, const struct report_tree *tree)
+/* Writes name, label and unit of the resources whose plane is here. */
+static void write_resources(FILE *out, const struct report_tree *tree)
 {
 	static const char *const units[] = {
-		[METER_MJ] = "mJ", [METER_NS] = "ns", [METER_BYTES] = "B"};
+		[RESOURCE_MJ] = "mJ", [RESOURCE_NS] = "ns", [RESOURCE_BYTES] = "B"};
 	const char *separator = "";
 
-	fputs(",\n\"meters\":[", out);
-	for (uint32_t i = 0; i < METERS; i++) {
-		if (!(report_planes_meters(tree->planes) & 1u << i))
+	fputs(",\n\"resources\":[", out);
+	for (uint32_t i = 0; i < RESOURCES; i++) {
+		if (!(report_planes_resources(tree->planes) & 1u << i))
 			continue;
-		fprintf(out, "%s[\"%s\",\"%s\",\"%s\"]", separator, meter_name((enum meter)i),
-			meter_label((enum meter)i), units[meter_unit((enum meter)i)]);
+		fprintf(out, "%s[\"%s\",\"%s\",\"%s\"]", separator, resource_name((enum resource)i),
+			resource_label((enum resource)i), units[resource_unit((enum resource)i)]);
 		separator = ",";
 	}
 	putc(']', out);
@@ -335,9 +338,9 @@ static void write_options(FILE *out, const struct html_options *options)
 	fputs(",\"subtitle\":", out);
 	html_text_json(out, options->subtitle);
 	fprintf(out, ",\"weight\":\"%s\",\"split\":[",
-		options->weight < FOLDED_METER
+		options->weight < FOLDED_RESOURCE
 			? weights[options->weight]
-			: meter_name((enum meter)(options->weight - FOLDED_METER)));
+			: resource_name((enum resource)(options->weight - FOLDED_RESOURCE)));
 	for (unsigned int i = 0; i < REPORT_DIMENSIONS; i++) {
 		if (!(options->split & 1u << i))
 			continue;
@@ -477,7 +480,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	}
 	fprintf(out, ",\n\"frameworks\":%s,\"hasDurations\":%s",
 		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");
-	write_meters(out, tree);
+	write_resources(out, tree);
 	write_callers(out, callers);
 	write_tables(out, tree, options);
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
@@ -540,8 +543,8 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 	if (!options)
 		options = &defaults;
 	if (!tree_is_valid(tree) || (unsigned int)options->weight >= FOLDED_WEIGHTS ||
-	    (options->weight >= FOLDED_METER &&
-	     !(report_planes_meters(tree->planes) & 1u << (options->weight - FOLDED_METER))))
+	    (options->weight >= FOLDED_RESOURCE &&
+	     !(report_planes_resources(tree->planes) & 1u << (options->weight - FOLDED_RESOURCE))))
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;

@@ -13,8 +13,8 @@ function figuresOf(frame) {
 	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
 	const own = sumOf(frame), figures = [], all = exact(sumsOf(tree, choice.weight), 0);
 
-	for (const [meter, label, unit] of profile.meters)
-		figures.push(...meterFigures(frame, meter, label, unit, time));
+	for (const [resource, label, unit] of profile.resources)
+		figures.push(...resourceFigures(frame, resource, label, unit, time));
 	figures.push(["time", time < 1000n ? `${time} ns` : timeText(time), `${grouped(time)} ns`]);
 	figures.push(["of all", percentText(own, all)]);
 	if (frame !== 0)
@@ -35,13 +35,13 @@ function figuresOf(frame) {
 	return figures;
 }
 
-// A meter's amount, its mean in the time of work, and how sure it is. Amounts of all time have no such mean.
-function meterFigures(frame, meter, label, unit, time) {
-	const amount = sumOf(frame, meter), [medium, low] = UNSURE.map((part) => sumOf(frame, meter + part));
+// A resource's amount, its mean in the time of work, and how sure it is. Amounts of all time have no such mean.
+function resourceFigures(frame, resource, label, unit, time) {
+	const amount = sumOf(frame, resource), [medium, low] = UNSURE.map((part) => sumOf(frame, resource + part));
 	const mean = unit === "mJ" || time === 0n || holdsIdle(frame) ? "" : unit === "ns" ? percentText(amount, time) :
 		`${(Number(amount) / Number(time)).toFixed(1)} GB/s`;
 	const sure = [["high", amount - medium - low], ["medium", medium], ["low", low]].filter(([, part]) => part > 0n);
-	const figures = [[label, `${weightText(meter, amount)}${mean && `, ${mean}`}`, `${grouped(amount)} ${unit}`]];
+	const figures = [[label, `${weightText(resource, amount)}${mean && `, ${mean}`}`, `${grouped(amount)} ${unit}`]];
 
 	if (sure.length)
 		figures.push([`${label}: confidence`, sure.length === 1 ? sure[0][0] :
@@ -216,7 +216,7 @@ function showLeaves(frame) {
 	const { ids, sums } = leafSums(frame, "name", true), all = ids.map((id, i) => [id, sums[i]]).filter(([, value]) => value > 0);
 	const most = all.sort((a, b) => b[1] - a[1]).slice(0, LEAVES_SHOWN);
 	$("leaves").hidden = all.length < 2;
-	const heading = profile.unitOf[choice.weight] ? `Most ${profile.meters.find(([meter]) => meter === choice.weight)[1]} in` : "Most time in";
+	const heading = profile.unitOf[choice.weight] ? `Most ${profile.resources.find(([resource]) => resource === choice.weight)[1]} in` : "Most time in";
 	$("leaves").replaceChildren(element("h3", all.length > most.length ? `${heading}, of ${grouped(all.length)}` : heading),
 		...most.map(([id, value]) => frameButton(labelsOfId(profile, id)[0], visibleText(profile.names[id]),
 			percentText(BigInt(Math.round(value)), sumOf(frame)), () => openSandwich(id))));

@@ -1,7 +1,7 @@
 // The profile as the writer left it in the page: columns decoded, names and their kinds.
 
 const UNSURE = [" medium", " low"];
-const WEIGHTS = ["time", "count", "bytes"]; // and meters, in a page of their plane
+const WEIGHTS = ["time", "count", "bytes"]; // and resources, in a page of their plane
 const DIMENSIONS = ["plane", "job", "step-kind", "host", "rank", "gpu", "context", "stream", "thread"];
 
 // Of what host threads did; their GPU is -2.
@@ -134,12 +134,12 @@ function decodeProfile(profile) {
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
 	profile.values = { time, count, bytes };
 	profile.hasBytes = bytes.lo.some((low) => low > 0) || bytes.hi.some((high) => high > 0);
-	// Parts of a meter that are not sure are values of their own, which no choice shows.
-	for (const [meter] of profile.meters)
+	// Parts of a resource that are not sure are values of their own, which no choice shows.
+	for (const [resource] of profile.resources)
 		for (const part of ["", ...UNSURE])
-			profile.values[meter + part] = reader.wide(leaves);
-	profile.weights = [...profile.meters.map(([meter]) => meter), ...WEIGHTS];
-	profile.unitOf = Object.fromEntries(profile.meters.map(([meter, , unit]) => [meter, unit]));
+			profile.values[resource + part] = reader.wide(leaves);
+	profile.weights = [...profile.resources.map(([resource]) => resource), ...WEIGHTS];
+	profile.unitOf = Object.fromEntries(profile.resources.map(([resource, , unit]) => [resource, unit]));
 	if (profile.diff) {
 		const [count, time, bytes] = [reader.wide(leaves), reader.wide(leaves), reader.wide(leaves)];
 

@@ -10,7 +10,7 @@ const TABS = [
 	{ word: "findings", label: "Findings", badge: () => grouped(profile.findings.length), has: () => profile.findings?.length > 0, make: makeFindings },
 	{ word: "kernels", ofGpu: true, label: "Kernels", has: () => hasGpuWork(), make: makeKernels },
 	{ word: "metrics", label: "Metrics", has: () => profile.kernel_metrics?.length > 0, make: makeMetrics },
-	{ word: "lines", label: "Lines", has: () => profile.lineClass && profile.leaves > 0 && profile.meters.length === 0, make: makeLines },
+	{ word: "lines", label: "Lines", has: () => profile.lineClass && profile.leaves > 0 && profile.resources.length === 0, make: makeLines },
 	{ word: "steps", ofGpu: true, label: "Steps", has: () => (profile.steps || profile.marked_steps) && hasGpuWork(), make: makeSteps },
 	{ word: "ranks", ofGpu: true, label: "Ranks", has: () => (profile.ranks.length > 1 || profile.nrGpus > 1) && hasGpuWork(), make: makeRanks, badge: badgeOfRanks },
 	{ word: "collectives", label: "Collectives", has: () => profile.collectives?.length > 0, make: makeCollectives },

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report/meter/meter.h"
+#include "report/resource/resource.h"
 
 #include "proto/record.h"
 #include "report/model/kind_name.h"
@@ -62,9 +62,10 @@ static void an_option_that_names_memory_or_no_plane_is_refused(void **state)
 	assert_int_equal(planes, 1u << REPORT_PLANE_ENERGY);
 	assert_int_equal(report_planes_take(&planes, "planes", "use", &error), 0);
 	assert_int_equal(planes, 1u << REPORT_PLANE_USE);
-	assert_int_equal(report_planes_meters(planes), METERS_OF_USE);
-	assert_int_equal(report_planes_meters(1u << REPORT_PLANE_ENERGY | 1u), METERS_OF_ENERGY);
-	assert_int_equal(report_planes_meters(REPORT_PLANES_ALL), 0);
+	assert_int_equal(report_planes_resources(planes), RESOURCES_OF_USE);
+	assert_int_equal(report_planes_resources(1u << REPORT_PLANE_ENERGY | 1u),
+			 RESOURCES_OF_ENERGY);
+	assert_int_equal(report_planes_resources(REPORT_PLANES_ALL), 0);
 }
 
 static void every_plane_is_called_by_its_name(void **state)

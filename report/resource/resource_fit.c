@@ -1,4 +1,4 @@
-#include "meter_fit.h"
+#include "resource_fit.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -16,19 +16,19 @@
 
 /* The normal equations of all intervals with work: each weighs as much as its time. */
 struct equations {
-	double of[METER_CLASSES][METER_CLASSES], above[METER_CLASSES];
+	double of[RESOURCE_CLASSES][RESOURCE_CLASSES], above[RESOURCE_CLASSES];
 };
 
-static double work_ns(const struct meter_interval *interval)
+static double work_ns(const struct resource_interval *interval)
 {
 	double ns = 0;
 
-	for (uint32_t i = 0; i < METER_CLASSES; i++)
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		ns += (double)interval->class_ns[i];
 	return ns;
 }
 
-static int has_work(const struct meter_interval *interval)
+static int has_work(const struct resource_interval *interval)
 {
 	return work_ns(interval) > IDLE_SHARE * (double)interval->ns;
 }
@@ -39,7 +39,8 @@ static uint64_t to_rate(double rate)
 }
 
 /* Amounts over the share of work, as a straight line: its begin is the rate without work. */
-static void fit_idle(const struct meter_interval *intervals, uint32_t nr, struct meter_fit *fit)
+static void fit_idle(const struct resource_interval *intervals, uint32_t nr,
+		     struct resource_fit *fit)
 {
 	double weight = 0, x = 0, y = 0, xx = 0, xy = 0, least = INFINITY, most = 0;
 
@@ -63,12 +64,12 @@ static void fit_idle(const struct meter_interval *intervals, uint32_t nr, struct
 	/* Else there would be less with work, or the line is none. */
 	if (slope <= 0 || begin <= 0)
 		return;
-	fit->idle = METER_IDLE_FITTED;
+	fit->idle = RESOURCE_IDLE_FITTED;
 	fit->idle_rate = to_rate(begin);
 }
 
-static void find_idle(const struct meter_interval *intervals, uint32_t nr,
-		      const struct meter_scale *scale, struct meter_fit *fit)
+static void find_idle(const struct resource_interval *intervals, uint32_t nr,
+		      const struct resource_scale *scale, struct resource_fit *fit)
 {
 	double ns = 0, amount = 0;
 
@@ -79,22 +80,23 @@ static void find_idle(const struct meter_interval *intervals, uint32_t nr,
 			fit->nr_idle++;
 		}
 	if (ns > 0) {
-		fit->idle = METER_IDLE_MEASURED;
+		fit->idle = RESOURCE_IDLE_MEASURED;
 		fit->idle_rate = to_rate(amount * NS_PER_S / ns);
 	} else if (!scale->has_base) {
-		fit->idle = METER_IDLE_NONE;
+		fit->idle = RESOURCE_IDLE_NONE;
 	} else {
 		fit_idle(intervals, nr, fit);
 	}
 }
 
 /* Returns the amount of an interval above that without work, in rate times ns; it may be below 0. */
-static double above_idle(const struct meter_interval *interval, const struct meter_fit *fit)
+static double above_idle(const struct resource_interval *interval, const struct resource_fit *fit)
 {
 	return (double)interval->amount * NS_PER_S - (double)fit->idle_rate * (double)interval->ns;
 }
 
-static void find_work(const struct meter_interval *intervals, uint32_t nr, struct meter_fit *fit)
+static void find_work(const struct resource_interval *intervals, uint32_t nr,
+		      struct resource_fit *fit)
 {
 	double ns = 0, above = 0;
 
@@ -108,43 +110,43 @@ static void find_work(const struct meter_interval *intervals, uint32_t nr, struc
 	fit->work_rate = ns > 0 ? to_rate(above / ns) : 0;
 }
 
-static void make_equations(const struct meter_interval *intervals, uint32_t nr,
-			   const struct meter_fit *fit, struct equations *equations)
+static void make_equations(const struct resource_interval *intervals, uint32_t nr,
+			   const struct resource_fit *fit, struct equations *equations)
 {
 	*equations = (struct equations){0};
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct meter_interval *interval = &intervals[i];
+		const struct resource_interval *interval = &intervals[i];
 		const double ns = (double)interval->ns;
 
 		if (!has_work(interval))
 			continue;
-		for (uint32_t j = 0; j < METER_CLASSES; j++) {
+		for (uint32_t j = 0; j < RESOURCE_CLASSES; j++) {
 			const double share = (double)interval->class_ns[j] / ns;
 
 			equations->above[j] += share * above_idle(interval, fit);
-			for (uint32_t k = 0; k < METER_CLASSES; k++)
+			for (uint32_t k = 0; k < RESOURCE_CLASSES; k++)
 				equations->of[j][k] += share * (double)interval->class_ns[k];
 		}
 	}
 }
 
 /* Least squares without negative rates, one class after the other, until nothing moves. */
-static void solve(const struct equations *equations, struct meter_fit *fit)
+static void solve(const struct equations *equations, struct resource_fit *fit)
 {
 	const double common = (double)fit->work_rate;
-	double rates[METER_CLASSES], moved = 1, most = 0, all = 0;
+	double rates[RESOURCE_CLASSES], moved = 1, most = 0, all = 0;
 
-	for (uint32_t i = 0; i < METER_CLASSES; i++) {
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
 		rates[i] = common;
 		all += equations->of[i][i];
 	}
 	for (uint32_t sweep = 0; sweep < SWEEPS && moved > STILL * most; sweep++) {
 		moved = 0;
-		for (uint32_t i = 0; i < METER_CLASSES; i++) {
+		for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
 			const double own = equations->of[i][i], pull = PULL * own + PULL_ALL * all;
 			double rest = equations->above[i] + pull * common;
 
-			for (uint32_t j = 0; j < METER_CLASSES; j++)
+			for (uint32_t j = 0; j < RESOURCE_CLASSES; j++)
 				rest -= j == i ? 0 : equations->of[i][j] * rates[j];
 			const double next = own > 0 ? fmax(rest / (own + pull), 0) : common;
 
@@ -153,7 +155,7 @@ static void solve(const struct equations *equations, struct meter_fit *fit)
 			rates[i] = next;
 		}
 	}
-	for (uint32_t i = 0; i < METER_CLASSES; i++)
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		fit->class_rate[i] = to_rate(rates[i]);
 }
 
@@ -164,14 +166,14 @@ static double left_of(const struct equations *equations, uint32_t class)
 	struct equations left = *equations;
 	const double all = equations->of[class][class];
 
-	for (uint32_t i = 0; i < METER_CLASSES; i++) {
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
 		/* A class that follows from those before it tells no more. */
 		if (i == class || left.of[i][i] <= LEAST_PIVOT * equations->of[i][i])
 			continue;
-		for (uint32_t j = 0; j < METER_CLASSES; j++) {
+		for (uint32_t j = 0; j < RESOURCE_CLASSES; j++) {
 			const double factor = left.of[j][i] / left.of[i][i];
 
-			for (uint32_t k = 0; k < METER_CLASSES && (j > i || j == class); k++)
+			for (uint32_t k = 0; k < RESOURCE_CLASSES && (j > i || j == class); k++)
 				left.of[j][k] -= factor * left.of[i][k];
 		}
 	}
@@ -179,13 +181,13 @@ static double left_of(const struct equations *equations, uint32_t class)
 }
 
 /* The square of what is missed, by the intervals that are more than there are classes, is that of chance. */
-static void find_errors(const struct equations *equations, double square, struct meter_fit *fit)
+static void find_errors(const struct equations *equations, double square, struct resource_fit *fit)
 {
-	for (uint32_t i = 0; i < METER_CLASSES; i++)
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		fit->nr_classes += equations->of[i][i] > 0;
-	for (uint32_t i = 0; i < METER_CLASSES; i++) {
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
 		fit->apart[i] = left_of(equations, i);
-		fit->error_rate[i] = METER_RATE_UNKNOWN;
+		fit->error_rate[i] = RESOURCE_RATE_UNKNOWN;
 		if (fit->nr_intervals > fit->nr_classes && fit->apart[i] > LEAST_PIVOT)
 			fit->error_rate[i] =
 				to_rate(sqrt(square / (fit->nr_intervals - fit->nr_classes) /
@@ -193,19 +195,19 @@ static void find_errors(const struct equations *equations, double square, struct
 	}
 }
 
-static void judge(const struct meter_interval *intervals, uint32_t nr,
-		  const struct equations *equations, const struct meter_scale *scale,
-		  struct meter_fit *fit)
+static void judge(const struct resource_interval *intervals, uint32_t nr,
+		  const struct equations *equations, const struct resource_scale *scale,
+		  struct resource_fit *fit)
 {
 	double missed = 0, square = 0, all = 0, ns = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct meter_interval *interval = &intervals[i];
+		const struct resource_interval *interval = &intervals[i];
 		double miss = above_idle(interval, fit);
 
 		if (!has_work(interval))
 			continue;
-		for (uint32_t j = 0; j < METER_CLASSES; j++)
+		for (uint32_t j = 0; j < RESOURCE_CLASSES; j++)
 			miss -= (double)interval->class_ns[j] * (double)fit->class_rate[j];
 		missed += fabs(miss);
 		square += miss * miss / (double)interval->ns;
@@ -217,12 +219,12 @@ static void judge(const struct meter_interval *intervals, uint32_t nr,
 	find_errors(equations, square, fit);
 }
 
-void meter_fit_make(const struct meter_interval *intervals, uint32_t nr,
-		    const struct meter_scale *scale, struct meter_fit *fit)
+void resource_fit_make(const struct resource_interval *intervals, uint32_t nr,
+		       const struct resource_scale *scale, struct resource_fit *fit)
 {
 	struct equations equations;
 
-	*fit = (struct meter_fit){.idle = METER_IDLE_UNKNOWN};
+	*fit = (struct resource_fit){.idle = RESOURCE_IDLE_UNKNOWN};
 	find_idle(intervals, nr, scale, fit);
 	find_work(intervals, nr, fit);
 	make_equations(intervals, nr, fit, &equations);

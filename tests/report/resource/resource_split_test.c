@@ -1,5 +1,5 @@
 /* Energy in reports: it is divided to the millijoule. */
-#include "report/meter/meter_split.h"
+#include "report/resource/resource_split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,35 +10,35 @@
 
 #include <cmocka.h>
 
-#include "report/model/report_meters.h"
-#include "report/writers/meter_writer.h"
+#include "report/model/report_usage.h"
+#include "report/writers/resource_writer.h"
 #include "tests/report/model/report_fixture.h"
 
 #define S 1000000000ull
 
 static const struct folded_options mj = {.weight = FOLDED_ENERGY};
 
-static struct metered_device device;
-static const struct metered metered = {
-	.meters = METERS_OF_ENERGY, .devices = &device, .nr_devices = 1};
-static struct metered_meter *const energy = &device.meters[METER_ENERGY];
+static struct resource_usage_device device;
+static const struct resource_usage usage = {
+	.resources = RESOURCES_OF_ENERGY, .devices = &device, .nr_devices = 1};
+static struct resource_usage_sum *const energy = &device.resources[RESOURCE_ENERGY];
 
 /* A GPU that takes 50 W without work, and 100 W more for all work but the kernel "hot", which takes 300 W more. */
 static int set_up(void **state)
 {
 	int error = report_fixture_set_up(state);
 
-	device = (struct metered_device){
+	device = (struct resource_usage_device){
 		.device = 1,
 		.process = 1,
 		.classes = {{0}, {.name_id = error ? 0 : report_fixture_string("hot")}},
 		.nr_classes = 2,
 		.work_ns = {3 * S, 2 * S},
 	};
-	*energy = (struct metered_meter){
+	*energy = (struct resource_usage_sum){
 		.ns = 10 * S,
 		.amount = 1450000,
-		.fit = {.idle = METER_IDLE_MEASURED,
+		.fit = {.idle = RESOURCE_IDLE_MEASURED,
 			.idle_rate = 50000,
 			.nr_intervals = 9,
 			.nr_classes = 2,
@@ -54,7 +54,7 @@ static int set_up(void **state)
 static void build(void)
 {
 	report_fixture_build_with(
-		&(struct report_options){.planes = 1u << REPORT_PLANE_ENERGY, .metered = &metered});
+		&(struct report_options){.planes = 1u << REPORT_PLANE_ENERGY, .usage = &usage});
 }
 
 static uint64_t sum_of(const struct report_tree *tree)
@@ -62,7 +62,7 @@ static uint64_t sum_of(const struct report_tree *tree)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		sum += tree->leaves[i].amounts[METER_ENERGY];
+		sum += tree->leaves[i].amounts[RESOURCE_ENERGY];
 	return sum;
 }
 
@@ -80,14 +80,13 @@ static void each_kernel_has_its_own_power(void **state)
 					       "main;step;[GPU0_Kernel]cold (medium) 300000\n"
 					       "main;step;[GPU0_Kernel]hot 600000\n");
 	assert_int_equal(
-		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY],
+		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[RESOURCE_ENERGY],
 		1450000);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_GPU].ns, 5 * S);
-	assert_int_equal(report_fixture.tree->nr_metered, 1);
-	assert_int_equal(report_fixture.tree->metered[0].meters[METER_ENERGY].work, 900000);
+	assert_int_equal(report_fixture.tree->nr_usage, 1);
+	assert_int_equal(report_fixture.tree->usage[0].resources[RESOURCE_ENERGY].work, 900000);
 	assert_string_equal(
-		report_fixture.tree->strings[report_fixture.tree->metered[0].classes[0].name],
-		"hot");
+		report_fixture.tree->strings[report_fixture.tree->usage[0].classes[0].name], "hot");
 }
 
 /* Work that ran before the first reading is in the totals, too. */
@@ -110,8 +109,8 @@ static void without_a_fit_all_time_takes_the_same(void **state)
 
 	(void)state;
 	energy->amount = 2000000;
-	energy->fit = (struct meter_fit){0};
-	energy->unfitted = METER_NO_PIECES;
+	energy->fit = (struct resource_fit){0};
+	energy->unfitted = RESOURCE_NO_PIECES;
 	report_fixture_add_kernel(step, "hot", 1);
 	report_fixture_add_kernel(step, "cold", 3);
 	build();
@@ -148,22 +147,23 @@ static void random_parts_sum_to_the_counter(void **state)
 		energy->amount = (seed >> 20) % 10000000;
 		build();
 		assert_int_equal(sum_of(report_fixture.tree), energy->amount);
-		assert_int_equal(report_fixture.tree->metered[0].meters[METER_ENERGY].idle +
-					 report_fixture.tree->metered[0].meters[METER_ENERGY].work +
-					 report_fixture.tree->metered[0].meters[METER_ENERGY].rest,
-				 energy->amount);
+		assert_int_equal(
+			report_fixture.tree->usage[0].resources[RESOURCE_ENERGY].idle +
+				report_fixture.tree->usage[0].resources[RESOURCE_ENERGY].work +
+				report_fixture.tree->usage[0].resources[RESOURCE_ENERGY].rest,
+			energy->amount);
 	}
 }
 
-static enum meter_confidence confidence_of(const char *frame)
+static enum resource_confidence confidence_of(const char *frame)
 {
 	const struct report_tree *tree = report_fixture.tree;
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
 		if (strcmp(tree->strings[tree->leaves[i].name], frame) == 0)
-			return tree->leaves[i].confidence[METER_ENERGY];
+			return tree->leaves[i].confidence[RESOURCE_ENERGY];
 	fail_msg("no %s", frame);
-	return METER_LOW;
+	return RESOURCE_LOW;
 }
 
 static void each_value_says_how_sure_it_is(void **state)
@@ -175,82 +175,83 @@ static void each_value_says_how_sure_it_is(void **state)
 	report_fixture_add_kernel(step, "cold", 3 * S);
 	build();
 	/* 20 W of the 150 W that all work adds, and 14 W of 300 W. */
-	assert_int_equal(confidence_of("[GPU0_Kernel]cold"), METER_MEDIUM);
-	assert_int_equal(confidence_of("[GPU0_Kernel]hot"), METER_HIGH);
-	assert_int_equal(confidence_of("[GPU0_Idle]"), METER_HIGH);
-	assert_int_equal(confidence_of("[GPU0_Energy]not explained"), METER_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Kernel]cold"), RESOURCE_MEDIUM);
+	assert_int_equal(confidence_of("[GPU0_Kernel]hot"), RESOURCE_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Idle]"), RESOURCE_HIGH);
+	assert_int_equal(confidence_of("[GPU0_Energy]not explained"), RESOURCE_HIGH);
 }
 
 static void a_class_is_as_sure_as_the_least_of_its_reasons(void **state)
 {
-	struct meter_fit fit = energy->fit;
+	struct resource_fit fit = energy->fit;
 
 	(void)state;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_HIGH);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_HIGH);
 	energy->fit.apart[1] = 0.2;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_MEDIUM);
 	energy->fit.apart[1] = 0.01;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
 	energy->fit = fit;
 	energy->fit.nr_intervals = 4;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_MEDIUM);
 	energy->fit = fit;
 	energy->fit.residual = 0.3;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
-	assert_int_equal(meter_confidence_rest(&device, METER_ENERGY), METER_LOW);
-	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_HIGH);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
+	assert_int_equal(resource_confidence_rest(&device, RESOURCE_ENERGY), RESOURCE_LOW);
+	assert_int_equal(resource_confidence_idle(&device, RESOURCE_ENERGY), RESOURCE_HIGH);
 	energy->fit = fit;
 	energy->fit.nr_idle = 1;
-	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_MEDIUM);
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
-	energy->fit.idle = METER_IDLE_FITTED;
-	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_MEDIUM);
+	assert_int_equal(resource_confidence_idle(&device, RESOURCE_ENERGY), RESOURCE_MEDIUM);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_MEDIUM);
+	energy->fit.idle = RESOURCE_IDLE_FITTED;
+	assert_int_equal(resource_confidence_idle(&device, RESOURCE_ENERGY), RESOURCE_MEDIUM);
 	energy->fit.residual = 0.3;
-	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_LOW);
+	assert_int_equal(resource_confidence_idle(&device, RESOURCE_ENERGY), RESOURCE_LOW);
 	energy->fit = fit;
-	energy->fit.idle = METER_IDLE_UNKNOWN;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	energy->fit.idle = RESOURCE_IDLE_UNKNOWN;
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
 	energy->fit = fit;
-	energy->fit.error_rate[1] = METER_RATE_UNKNOWN;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	energy->fit.error_rate[1] = RESOURCE_RATE_UNKNOWN;
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
 	energy->fit = fit;
-	energy->unfitted = METER_SEVERAL_GPUS;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
+	energy->unfitted = RESOURCE_SEVERAL_GPUS;
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
 }
 
 static void what_is_not_explained_makes_values_unsure(void **state)
 {
 	(void)state;
 	energy->amount = 1700000; /* 300 J are not explained */
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_MEDIUM);
-	assert_int_equal(meter_confidence_rest(&device, METER_ENERGY), METER_MEDIUM);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_MEDIUM);
+	assert_int_equal(resource_confidence_rest(&device, RESOURCE_ENERGY), RESOURCE_MEDIUM);
 	energy->amount = 2100000;
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_LOW);
-	assert_int_equal(meter_confidence_rest(&device, METER_ENERGY), METER_LOW);
-	assert_int_equal(meter_confidence_idle(&device, METER_ENERGY), METER_HIGH);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
+	assert_int_equal(resource_confidence_rest(&device, RESOURCE_ENERGY), RESOURCE_LOW);
+	assert_int_equal(resource_confidence_idle(&device, RESOURCE_ENERGY), RESOURCE_HIGH);
 	energy->amount = 1300000; /* work needs more than there is */
-	assert_int_equal(meter_confidence_work(&device, METER_ENERGY, 1), METER_HIGH);
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_HIGH);
 }
 
 /* 117 GB/s of PCIe that no kernel moves. */
 static void a_fit_may_say_that_work_adds_nothing(void **state)
 {
-	const struct metered use = {.meters = METERS_OF_USE, .devices = &device, .nr_devices = 1};
+	const struct resource_usage use = {
+		.resources = RESOURCES_OF_USE, .devices = &device, .nr_devices = 1};
 
 	(void)state;
-	device.meters[METER_PCIE] = *energy;
-	*energy = (struct metered_meter){0};
-	device.meters[METER_PCIE].amount = 117 * 10 * S;
-	device.meters[METER_PCIE].fit.idle = METER_IDLE_NONE;
-	device.meters[METER_PCIE].fit.idle_rate = 0;
-	device.meters[METER_PCIE].fit.work_rate = 0;
-	device.meters[METER_PCIE].fit.class_rate[0] = 0;
-	device.meters[METER_PCIE].fit.class_rate[1] = 0;
+	device.resources[RESOURCE_PCIE] = *energy;
+	*energy = (struct resource_usage_sum){0};
+	device.resources[RESOURCE_PCIE].amount = 117 * 10 * S;
+	device.resources[RESOURCE_PCIE].fit.idle = RESOURCE_IDLE_NONE;
+	device.resources[RESOURCE_PCIE].fit.idle_rate = 0;
+	device.resources[RESOURCE_PCIE].fit.work_rate = 0;
+	device.resources[RESOURCE_PCIE].fit.class_rate[0] = 0;
+	device.resources[RESOURCE_PCIE].fit.class_rate[1] = 0;
 	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
 	report_fixture_build_with(
-		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .metered = &use});
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .usage = &use});
 	report_fixture_assert_folded_with(
-		&(struct folded_options){.weight = FOLDED_METER + METER_PCIE},
+		&(struct folded_options){.weight = FOLDED_RESOURCE + RESOURCE_PCIE},
 		"[GPU0_Use]not explained (low) 1170000000000\n");
 }
 
@@ -258,10 +259,10 @@ static void a_tree_of_other_planes_has_no_energy(void **state)
 {
 	(void)state;
 	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 5);
-	report_fixture_build_with(&(struct report_options){.metered = &metered});
-	assert_int_equal(report_fixture.tree->nr_metered, 0);
+	report_fixture_build_with(&(struct report_options){.usage = &usage});
+	assert_int_equal(report_fixture.tree->nr_usage, 0);
 	assert_int_equal(
-		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[METER_ENERGY], 0);
+		report_fixture.tree->plane_totals[REPORT_PLANE_ENERGY].amounts[RESOURCE_ENERGY], 0);
 }
 
 static void the_table_says_how_sure_it_is(void **state)
@@ -278,10 +279,10 @@ static void the_table_says_how_sure_it_is(void **state)
 	device.work_ns[1] = 2 * S;
 	energy->lost_ns = S;
 	build();
-	meter_writer_table(out, report_fixture.tree, &form, 10);
-	energy->unfitted = METER_SEVERAL_GPUS;
+	resource_writer_table(out, report_fixture.tree, &form, 10);
+	energy->unfitted = RESOURCE_SEVERAL_GPUS;
 	build();
-	meter_writer_table(out, report_fixture.tree, &form, 10);
+	resource_writer_table(out, report_fixture.tree, &form, 10);
 	fclose(out);
 	assert_non_null(strstr(text, "50.0 W measured"));
 	assert_non_null(strstr(text, " high "));
@@ -294,17 +295,18 @@ static void the_table_says_how_sure_it_is(void **state)
 }
 
 /* A copying kernel moves 3 GB in a second, and "hot" uses tensor cores; the links of the GPU are not known. */
-static void use_is_divided_meter_by_meter(void **state)
+static void use_is_divided_resource_by_resource(void **state)
 {
-	const struct metered use = {.meters = METERS_OF_USE, .devices = &device, .nr_devices = 1};
+	const struct resource_usage use = {
+		.resources = RESOURCES_OF_USE, .devices = &device, .nr_devices = 1};
 	const uint32_t step = report_fixture_stack("main", "step", NULL);
-	struct metered_meter *dram = &device.meters[METER_DRAM];
-	struct metered_meter *tensor = &device.meters[METER_TENSOR];
+	struct resource_usage_sum *dram = &device.resources[RESOURCE_DRAM];
+	struct resource_usage_sum *tensor = &device.resources[RESOURCE_TENSOR];
 
 	(void)state;
 	*dram = *tensor = *energy;
-	*energy = (struct metered_meter){0};
-	dram->fit.idle = tensor->fit.idle = METER_IDLE_NONE;
+	*energy = (struct resource_usage_sum){0};
+	dram->fit.idle = tensor->fit.idle = RESOURCE_IDLE_NONE;
 	dram->fit.idle_rate = tensor->fit.idle_rate = 0;
 	dram->amount = 10000000000;
 	dram->fit.work_rate = 1800000000;
@@ -319,25 +321,26 @@ static void use_is_divided_meter_by_meter(void **state)
 	report_fixture_add_kernel(step, "hot", 2 * S);
 	report_fixture_add_kernel(step, "cold", 3 * S);
 	report_fixture_build_with(
-		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .metered = &use});
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .usage = &use});
 	/* Nothing without work is as sure as no interval without work lets it be. */
 	report_fixture_assert_folded_with(
-		&(struct folded_options){.weight = FOLDED_METER + METER_DRAM},
+		&(struct folded_options){.weight = FOLDED_RESOURCE + RESOURCE_DRAM},
 		"[GPU0_Use]not explained (medium) 1000000000\n"
 		"main;step;[GPU0_Kernel]cold (medium) 9000000000\n");
 	report_fixture_assert_folded_with(
-		&(struct folded_options){.weight = FOLDED_METER + METER_TENSOR},
+		&(struct folded_options){.weight = FOLDED_RESOURCE + RESOURCE_TENSOR},
 		"main;step;[GPU0_Kernel]hot (medium) 1000000000\n");
 	for (uint32_t i = 0; i < report_fixture.tree->nr_leaves; i++)
-		assert_int_equal(report_fixture.tree->leaves[i].metered,
-				 1u << METER_DRAM | 1u << METER_TENSOR);
-	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_USE].amounts[METER_DRAM],
+		assert_int_equal(report_fixture.tree->leaves[i].resources,
+				 1u << RESOURCE_DRAM | 1u << RESOURCE_TENSOR);
+	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_USE].amounts[RESOURCE_DRAM],
 			 10000000000);
 }
 
-static void the_table_of_use_has_all_meters_of_a_kernel(void **state)
+static void the_table_of_use_has_all_resources_of_a_kernel(void **state)
 {
-	const struct metered use = {.meters = METERS_OF_USE, .devices = &device, .nr_devices = 1};
+	const struct resource_usage use = {
+		.resources = RESOURCES_OF_USE, .devices = &device, .nr_devices = 1};
 	const struct text_form form = {0};
 	char *text;
 	size_t size;
@@ -345,18 +348,21 @@ static void the_table_of_use_has_all_meters_of_a_kernel(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	device.meters[METER_SM] = device.meters[METER_PCIE] = *energy;
-	device.meters[METER_SM].amount = S / 2;
-	device.meters[METER_PCIE].amount = 2000000000;
-	device.meters[METER_SM].fit.idle_rate = device.meters[METER_PCIE].fit.idle_rate = 0;
-	device.meters[METER_SM].fit.class_rate[1] = device.meters[METER_SM].fit.work_rate = S / 4;
-	device.meters[METER_PCIE].fit.class_rate[1] = device.meters[METER_PCIE].fit.work_rate = S;
+	device.resources[RESOURCE_SM] = device.resources[RESOURCE_PCIE] = *energy;
+	device.resources[RESOURCE_SM].amount = S / 2;
+	device.resources[RESOURCE_PCIE].amount = 2000000000;
+	device.resources[RESOURCE_SM].fit.idle_rate =
+		device.resources[RESOURCE_PCIE].fit.idle_rate = 0;
+	device.resources[RESOURCE_SM].fit.class_rate[1] =
+		device.resources[RESOURCE_SM].fit.work_rate = S / 4;
+	device.resources[RESOURCE_PCIE].fit.class_rate[1] =
+		device.resources[RESOURCE_PCIE].fit.work_rate = S;
 	device.work_ns[1] = 2 * S;
 	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
 	report_fixture_build_with(
-		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .metered = &use});
-	meter_writer_table(out, report_fixture.tree, &form, 10);
-	meter_writer_json(out, report_fixture.tree);
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .usage = &use});
+	resource_writer_table(out, report_fixture.tree, &form, 10);
+	resource_writer_json(out, report_fixture.tree);
 	fclose(out);
 	assert_non_null(strstr(text, " 25.0% high "));
 	assert_non_null(strstr(text, " 1.0 GB/s high "));
@@ -381,8 +387,8 @@ int main(void)
 		TEST(a_fit_may_say_that_work_adds_nothing),
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),
-		TEST(use_is_divided_meter_by_meter),
-		TEST(the_table_of_use_has_all_meters_of_a_kernel),
+		TEST(use_is_divided_resource_by_resource),
+		TEST(the_table_of_use_has_all_resources_of_a_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

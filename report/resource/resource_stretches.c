@@ -1,4 +1,4 @@
-#include "meter_stretches.h"
+#include "resource_stretches.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define STRETCH_NS_MAX 1e19
 
 struct maker {
-	struct meter_stretches *stretches;
+	struct resource_stretches *stretches;
 	uint64_t ns; /* of all stretches */
 	int error;
 };
@@ -31,13 +31,13 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Meters are read together, but the first reading of one may come later than that of another. */
-static void take_meters(struct meter_stretch *stretch, const struct device_telemetry *row)
+/* Resources are read together, but the first reading of one may come later than that of another. */
+static void take_resources(struct resource_stretch *stretch, const struct device_telemetry *row)
 {
-	for (uint32_t i = 0; i < METERS; i++) {
+	for (uint32_t i = 0; i < RESOURCES; i++) {
 		uint64_t known_ns, amount;
 
-		meter_of_row((enum meter)i, row, &known_ns, &amount);
+		resource_of_row((enum resource)i, row, &known_ns, &amount);
 		if (known_ns == 0 || apart(known_ns, stretch->ns) > stretch->ns / ROW_PART)
 			continue;
 		stretch->known |= 1u << i;
@@ -49,8 +49,8 @@ static uint64_t longest_known(const struct device_telemetry *row)
 {
 	uint64_t longest_ns = 0, known_ns, amount;
 
-	for (uint32_t i = 0; i < METERS; i++) {
-		meter_of_row((enum meter)i, row, &known_ns, &amount);
+	for (uint32_t i = 0; i < RESOURCES; i++) {
+		resource_of_row((enum resource)i, row, &known_ns, &amount);
 		longest_ns = known_ns > longest_ns ? known_ns : longest_ns;
 	}
 	return longest_ns;
@@ -59,12 +59,12 @@ static uint64_t longest_known(const struct device_telemetry *row)
 static void take_row(void *context, const struct device_telemetry *row)
 {
 	struct maker *maker = context;
-	struct meter_stretches *stretches = maker->stretches;
+	struct resource_stretches *stretches = maker->stretches;
 	const uint64_t row_ns = row->last_ns > row->begin_ns ? row->last_ns - row->begin_ns : 0;
 	const uint64_t ns = longest_known(row);
 
 	if (ns == 0 || apart(row_ns, ns) > row_ns / ROW_PART || maker->error ||
-	    stretches->count == METER_STRETCHES_MAX || ns > METER_STRETCHES_NS - maker->ns ||
+	    stretches->count == RESOURCE_STRETCHES_MAX || ns > RESOURCE_STRETCHES_NS - maker->ns ||
 	    ns > row->last_ns)
 		return;
 	maker->ns += ns;
@@ -72,30 +72,30 @@ static void take_row(void *context, const struct device_telemetry *row)
 				     sizeof(*stretches->list));
 	if (maker->error)
 		return;
-	struct meter_stretch *stretch = &stretches->list[stretches->count++];
-	*stretch = (struct meter_stretch){
+	struct resource_stretch *stretch = &stretches->list[stretches->count++];
+	*stretch = (struct resource_stretch){
 		.begin_ns = row->last_ns - ns, .end_ns = row->last_ns, .ns = ns};
-	take_meters(stretch, row);
+	take_resources(stretch, row);
 }
 
-int meter_stretches_init(struct meter_stretches *stretches, const struct placement_log *log,
-			 uint32_t device)
+int resource_stretches_init(struct resource_stretches *stretches, const struct placement_log *log,
+			    uint32_t device)
 {
 	struct maker maker = {.stretches = stretches};
 
-	*stretches = (struct meter_stretches){0};
+	*stretches = (struct resource_stretches){0};
 	gpu_telemetry_each(log, device, 0, UINT64_MAX, take_row, &maker);
 	return maker.error;
 }
 
-void meter_stretches_fini(struct meter_stretches *stretches)
+void resource_stretches_fini(struct resource_stretches *stretches)
 {
 	free(stretches->list);
-	*stretches = (struct meter_stretches){0};
+	*stretches = (struct resource_stretches){0};
 }
 
 /* Finds the first stretch that ends after a time. */
-static uint32_t first_after(const struct meter_stretches *stretches, uint64_t ns)
+static uint32_t first_after(const struct resource_stretches *stretches, uint64_t ns)
 {
 	uint32_t low = 0, high = stretches->count;
 
@@ -110,7 +110,7 @@ static uint32_t first_after(const struct meter_stretches *stretches, uint64_t ns
 	return low;
 }
 
-static void add_ns(struct meter_stretches *stretches, uint32_t i, uint32_t class, double ns,
+static void add_ns(struct resource_stretches *stretches, uint32_t i, uint32_t class, double ns,
 		   const double *scales)
 {
 	uint64_t *sum = &stretches->list[i].class_ns[class];
@@ -120,10 +120,10 @@ static void add_ns(struct meter_stretches *stretches, uint32_t i, uint32_t class
 }
 
 /* Adds the part of a piece that lies in a stretch. */
-static void add_part(struct meter_stretches *stretches, uint32_t i, uint32_t class,
+static void add_part(struct resource_stretches *stretches, uint32_t i, uint32_t class,
 		     uint64_t start_ns, uint64_t end_ns, const double *scales)
 {
-	const struct meter_stretch *stretch = &stretches->list[i];
+	const struct resource_stretch *stretch = &stretches->list[i];
 	const uint64_t from_ns = start_ns > stretch->begin_ns ? start_ns : stretch->begin_ns;
 	const uint64_t to_ns = end_ns < stretch->end_ns ? end_ns : stretch->end_ns;
 
@@ -131,8 +131,8 @@ static void add_part(struct meter_stretches *stretches, uint32_t i, uint32_t cla
 		add_ns(stretches, i, class, (double)(to_ns - from_ns), scales);
 }
 
-void meter_stretches_add(struct meter_stretches *stretches, uint32_t class, uint64_t start_ns,
-			 uint64_t end_ns, const double *scales)
+void resource_stretches_add(struct resource_stretches *stretches, uint32_t class, uint64_t start_ns,
+			    uint64_t end_ns, const double *scales)
 {
 	const uint32_t first = first_after(stretches, start_ns),
 		       last = first_after(stretches, end_ns);
@@ -151,14 +151,14 @@ void meter_stretches_add(struct meter_stretches *stretches, uint32_t class, uint
 	}
 }
 
-void meter_stretches_settle(struct meter_stretches *stretches, const double *scales)
+void resource_stretches_settle(struct resource_stretches *stretches, const double *scales)
 {
-	int64_t whole[METER_CLASSES] = {0};
+	int64_t whole[RESOURCE_CLASSES] = {0};
 
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		struct meter_stretch *stretch = &stretches->list[i];
+		struct resource_stretch *stretch = &stretches->list[i];
 
-		for (uint32_t class = 0; class < METER_CLASSES; class ++) {
+		for (uint32_t class = 0; class < RESOURCE_CLASSES; class ++) {
 			whole[class] += stretch->whole[class];
 			if (whole[class])
 				add_ns(stretches, i, class,
@@ -168,7 +168,7 @@ void meter_stretches_settle(struct meter_stretches *stretches, const double *sca
 	}
 }
 
-void meter_stretches_clear(struct meter_stretches *stretches)
+void resource_stretches_clear(struct resource_stretches *stretches)
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
 		memset(stretches->list[i].class_ns, 0, sizeof(stretches->list[i].class_ns));
@@ -176,14 +176,14 @@ void meter_stretches_clear(struct meter_stretches *stretches)
 	}
 }
 
-void meter_stretches_begin(struct meter_stretches *stretches, uint64_t ns)
+void resource_stretches_begin(struct resource_stretches *stretches, uint64_t ns)
 {
 	for (uint32_t i = 0; i < stretches->count && stretches->list[i].begin_ns < ns; i++)
 		stretches->list[i].is_thin = true;
 }
 
 /* Returns the time of a stretch in windows that are kept at a level. */
-static uint64_t kept_ns(const struct meter_stretch *stretch, uint32_t level)
+static uint64_t kept_ns(const struct resource_stretch *stretch, uint32_t level)
 {
 	uint64_t ns = 0;
 
@@ -198,10 +198,10 @@ static uint64_t kept_ns(const struct meter_stretch *stretch, uint32_t level)
 	return ns;
 }
 
-void meter_stretches_scale(struct meter_stretches *stretches, uint32_t level, double *scales)
+void resource_stretches_scale(struct resource_stretches *stretches, uint32_t level, double *scales)
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		struct meter_stretch *stretch = &stretches->list[i];
+		struct resource_stretch *stretch = &stretches->list[i];
 		const uint64_t ns = stretch->ns;
 		const uint64_t known_ns = level ? kept_ns(stretch, level) : ns;
 
@@ -210,26 +210,26 @@ void meter_stretches_scale(struct meter_stretches *stretches, uint32_t level, do
 	}
 }
 
-int meter_stretches_fit(const struct meter_stretches *stretches, enum meter meter,
-			struct meter_fit *fit)
+int resource_stretches_fit(const struct resource_stretches *stretches, enum resource resource,
+			   struct resource_fit *fit)
 {
-	const struct meter_scale scale = {.has_base = meter_has_base(meter),
-					  .little = meter_little(meter)};
-	struct meter_interval *intervals = malloc((stretches->count + 1ul) * sizeof(*intervals));
+	const struct resource_scale scale = {.has_base = resource_has_base(resource),
+					     .little = resource_little(resource)};
+	struct resource_interval *intervals = malloc((stretches->count + 1ul) * sizeof(*intervals));
 	uint32_t nr = 0;
 
 	if (!intervals)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		const struct meter_stretch *stretch = &stretches->list[i];
+		const struct resource_stretch *stretch = &stretches->list[i];
 
-		if (stretch->is_thin || !(stretch->known & 1u << meter))
+		if (stretch->is_thin || !(stretch->known & 1u << resource))
 			continue;
-		intervals[nr] = (struct meter_interval){.ns = stretch->ns,
-							.amount = stretch->amounts[meter]};
+		intervals[nr] = (struct resource_interval){.ns = stretch->ns,
+							   .amount = stretch->amounts[resource]};
 		memcpy(intervals[nr++].class_ns, stretch->class_ns, sizeof(stretch->class_ns));
 	}
-	meter_fit_make(intervals, nr, &scale, fit);
+	resource_fit_make(intervals, nr, &scale, fit);
 	free(intervals);
 	return 0;
 }

@@ -1,33 +1,35 @@
 /* How sure the parts of a GPU's amounts are. Their sum is exact in any case. Pure; any thread. */
-#ifndef METER_CONFIDENCE_H
-#define METER_CONFIDENCE_H
+#ifndef RESOURCE_CONFIDENCE_H
+#define RESOURCE_CONFIDENCE_H
 
 #include <stdint.h>
 
-#include "metered.h"
+#include "resource_usage.h"
 
-enum meter_confidence {
-	METER_LOW, /* a share by time, or one that intervals hardly tell */
-	METER_MEDIUM,
-	METER_HIGH,
+enum resource_confidence {
+	RESOURCE_LOW, /* a share by time, or one that intervals hardly tell */
+	RESOURCE_MEDIUM,
+	RESOURCE_HIGH,
 };
 
 /* Returns the confidence in the rate of a class of work. High: the idle rate is measured, and three intervals more
  * than there are classes have work. The standard error of the class's rate is at most a twentieth, and the fit
  * misses a twentieth at most. A quarter of the class's time lies apart. Medium: the idle rate is known, both
  * errors are at most a fifth, and a twentieth lies apart. The error is compared with the rate of the class, or of
- * all work, or with meter_little(), whichever is the largest. It is at most the confidence in the rest. */
-enum meter_confidence meter_confidence_work(const struct metered_device *device, enum meter meter,
-					    uint32_t class);
+ * all work, or with resource_little(), whichever is the largest. It is at most the confidence in the rest. */
+enum resource_confidence resource_confidence_work(const struct resource_usage_device *device,
+						  enum resource resource, uint32_t class);
 
 /* Returns the confidence in the idle rate. */
-enum meter_confidence meter_confidence_idle(const struct metered_device *device, enum meter meter);
+enum resource_confidence resource_confidence_idle(const struct resource_usage_device *device,
+						  enum resource resource);
 
 /* Returns the one of what nothing explains. It depends on what the fit misses in intervals, on the idle rate, and on
  * how much of the amount it is: a twentieth at most is high, a fifth at most is medium. */
-enum meter_confidence meter_confidence_rest(const struct metered_device *device, enum meter meter);
+enum resource_confidence resource_confidence_rest(const struct resource_usage_device *device,
+						  enum resource resource);
 
 /* Returns "low", "medium" or "high". Static storage. */
-const char *meter_confidence_word(enum meter_confidence confidence);
+const char *resource_confidence_word(enum resource_confidence confidence);
 
 #endif

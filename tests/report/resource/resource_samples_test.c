@@ -1,5 +1,5 @@
 /* Samples of counters as stretches of time. */
-#include "report/meter/meter_samples.h"
+#include "report/resource/resource_samples.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #define BEGIN (1795000000ull * 1000 * MS)
 
 static struct database *database;
-static struct meter_stretches stretches;
+static struct resource_stretches stretches;
 
 static int set_up(void **state)
 {
@@ -31,7 +31,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	meter_stretches_fini(&stretches);
+	resource_stretches_fini(&stretches);
 	database_close(database);
 	return 0;
 }
@@ -55,17 +55,17 @@ static void a_sample_is_a_stretch_with_its_amounts(void **state)
 	(void)state;
 	add(1, BEGIN, 3);
 	add(2, BEGIN, 5);
-	assert_int_equal(meter_samples_init(&stretches, database, 1), 0);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), 0);
 	assert_int_equal(stretches.count, 3);
-	const struct meter_stretch *last = &stretches.list[2];
+	const struct resource_stretch *last = &stretches.list[2];
 	assert_int_equal(last->begin_ns, BEGIN + 2 * MS);
 	assert_int_equal(last->ns, MS);
-	assert_int_equal(last->known, METERS_OF_USE & ~(1u << METER_NVLINK));
-	assert_int_equal(last->amounts[METER_SM], 500000);
-	assert_int_equal(last->amounts[METER_OCCUPANCY], 250000);
-	assert_int_equal(last->amounts[METER_TENSOR], MS);
-	assert_int_equal(last->amounts[METER_DRAM], 3000);
-	assert_int_equal(last->amounts[METER_PCIE], 70);
+	assert_int_equal(last->known, RESOURCES_OF_USE & ~(1u << RESOURCE_NVLINK));
+	assert_int_equal(last->amounts[RESOURCE_SM], 500000);
+	assert_int_equal(last->amounts[RESOURCE_OCCUPANCY], 250000);
+	assert_int_equal(last->amounts[RESOURCE_TENSOR], MS);
+	assert_int_equal(last->amounts[RESOURCE_DRAM], 3000);
+	assert_int_equal(last->amounts[RESOURCE_PCIE], 70);
 }
 
 static void of_too_many_those_of_high_windows_stay(void **state)
@@ -73,15 +73,15 @@ static void of_too_many_those_of_high_windows_stay(void **state)
 	uint32_t levels = 0;
 
 	(void)state;
-	add(1, BEGIN, 3 * METER_SAMPLES_MAX);
-	assert_int_equal(meter_samples_init(&stretches, database, 1), 0);
-	assert_in_range(stretches.count, METER_SAMPLES_MAX / 4, METER_SAMPLES_MAX);
+	add(1, BEGIN, 3 * RESOURCE_SAMPLES_MAX);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), 0);
+	assert_in_range(stretches.count, RESOURCE_SAMPLES_MAX / 4, RESOURCE_SAMPLES_MAX);
 	for (uint32_t i = 0; i < stretches.count; i++)
 		levels |= 1u << kept_window_level(stretches.list[i].begin_ns / KEPT_WINDOW_GPU_NS);
 	/* All windows of a level are there, or none. */
 	assert_int_equal(levels & 1, 0);
 	assert_true(stretches.list[stretches.count - 1].begin_ns >
-		    BEGIN + 2 * METER_SAMPLES_MAX * MS);
+		    BEGIN + 2 * RESOURCE_SAMPLES_MAX * MS);
 	for (uint32_t i = 1; i < stretches.count; i++)
 		assert_true(stretches.list[i].begin_ns >= stretches.list[i - 1].end_ns);
 }
@@ -91,7 +91,7 @@ static void samples_at_the_same_time_count_once(void **state)
 	(void)state;
 	add(1, BEGIN, 3);
 	add(1, BEGIN + MS / 2, 3);
-	assert_int_equal(meter_samples_init(&stretches, database, 1), 0);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), 0);
 	assert_int_equal(stretches.count, 3);
 }
 
@@ -100,12 +100,12 @@ static void a_sample_that_cannot_be_is_damage(void **state)
 	(void)state;
 	add(1, BEGIN, 1);
 	assert_int_equal(database_execute(database, "UPDATE counter_samples SET sm = 1000001"), 0);
-	assert_int_equal(meter_samples_init(&stretches, database, 1), -EPROTO);
-	meter_stretches_fini(&stretches);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), -EPROTO);
+	resource_stretches_fini(&stretches);
 	assert_int_equal(
 		database_execute(database, "UPDATE counter_samples SET sm = 1, end_ns = begin_ns"),
 		0);
-	assert_int_equal(meter_samples_init(&stretches, database, 1), 0);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), 0);
 	assert_int_equal(stretches.count, 0); /* of an older aggregator */
 }
 
@@ -129,18 +129,18 @@ static void the_begin_of_a_window_lacks_what_began_before_it(void **state)
 	(void)state;
 	add(1, alone, 100);
 	add(2, behind, 100);
-	assert_int_equal(meter_samples_init(&stretches, database, 1), 0);
-	meter_samples_mark(&stretches, 0);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), 0);
+	resource_samples_mark(&stretches, 0);
 	for (uint32_t i = 0; i < stretches.count; i++)
 		assert_false(stretches.list[i].is_thin);
-	meter_samples_mark(&stretches, 1);
+	resource_samples_mark(&stretches, 1);
 	for (uint32_t i = 0; i < stretches.count; i++)
 		nr_thin += stretches.list[i].is_thin;
 	assert_int_equal(nr_thin, 10);
 	assert_true(stretches.list[9].is_thin);
-	meter_stretches_fini(&stretches);
-	assert_int_equal(meter_samples_init(&stretches, database, 2), 0);
-	meter_samples_mark(&stretches, 1);
+	resource_stretches_fini(&stretches);
+	assert_int_equal(resource_samples_init(&stretches, database, 2), 0);
+	resource_samples_mark(&stretches, 1);
 	for (uint32_t i = 0; i < stretches.count; i++)
 		assert_false(stretches.list[i].is_thin);
 }

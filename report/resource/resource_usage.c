@@ -1,11 +1,11 @@
-#include "metered.h"
+#include "resource_usage.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "meter_samples.h"
-#include "meter_stretches.h"
+#include "resource_samples.h"
+#include "resource_stretches.h"
 
 #include "aggregator/profile/kept_log.h"
 #include "aggregator/profile/roster.h"
@@ -23,13 +23,13 @@
 /* The time of a class of work on a device. */
 struct candidate {
 	uint32_t device;
-	struct metered_class class;
+	struct resource_usage_class class;
 	uint64_t ns;
 };
 
 struct kernels {
 	const struct profile *profile;
-	struct metered *metered;
+	struct resource_usage *usage;
 	struct fold_table *table; /* owns; keys have device, kinds and name */
 	uint32_t *device_of; /* owns; by process, from 1 on: 0: none yet; UINT32_MAX: several */
 };
@@ -57,96 +57,99 @@ static uint32_t first_process(const struct roster *roster, uint32_t device)
 	return 0;
 }
 
-static void add_meter(struct metered_device *device, enum meter meter,
-		      const struct device_telemetry *sums, uint32_t *known)
+static void add_resource(struct resource_usage_device *device, enum resource resource,
+			 const struct device_telemetry *sums, uint32_t *known)
 {
-	struct metered_meter *of = &device->meters[meter];
+	struct resource_usage_sum *of = &device->resources[resource];
 
-	meter_of_row(meter, sums, &of->ns, &of->amount);
+	resource_of_row(resource, sums, &of->ns, &of->amount);
 	if (of->ns == 0)
 		return;
-	*known |= 1u << meter;
+	*known |= 1u << resource;
 	if (sums->observed_ns > of->ns)
 		of->lost_ns = sums->observed_ns - of->ns;
 }
 
-static int add_devices(struct metered *metered, const struct profile *profile)
+static int add_devices(struct resource_usage *usage, const struct profile *profile)
 {
 	const uint32_t nr = roster_size(profile->collection->roster).devices;
 
-	metered->devices = calloc(nr + 1ul, sizeof(*metered->devices));
-	if (!metered->devices)
+	usage->devices = calloc(nr + 1ul, sizeof(*usage->devices));
+	if (!usage->devices)
 		return -ENOMEM;
 	for (uint32_t id = 1; id <= nr; id++) {
-		struct metered_device *device = &metered->devices[metered->nr_devices];
+		struct resource_usage_device *device = &usage->devices[usage->nr_devices];
 		struct device_telemetry sums;
 		uint32_t known = 0;
 
-		*device = (struct metered_device){.device = id, .nr_classes = 1};
+		*device = (struct resource_usage_device){.device = id, .nr_classes = 1};
 		gpu_telemetry_of(profile->collection->placements, id, &sums);
 		device->process = first_process(profile->collection->roster, id);
-		for (uint32_t i = 0; i < METERS; i++)
-			if (metered->meters & 1u << i)
-				add_meter(device, (enum meter)i, &sums, &known);
+		for (uint32_t i = 0; i < RESOURCES; i++)
+			if (usage->resources & 1u << i)
+				add_resource(device, (enum resource)i, &sums, &known);
 		if (known && device->process)
-			metered->nr_devices++;
+			usage->nr_devices++;
 	}
 	return 0;
 }
 
-static struct metered_device *find_device(const struct metered *metered, uint32_t device)
+static struct resource_usage_device *find_device(const struct resource_usage *usage,
+						 uint32_t device)
 {
-	uint32_t low = 0, high = metered->nr_devices;
+	uint32_t low = 0, high = usage->nr_devices;
 
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
-		if (metered->devices[middle].device < device)
+		if (usage->devices[middle].device < device)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < metered->nr_devices && metered->devices[low].device == device
-		       ? &metered->devices[low]
+	return low < usage->nr_devices && usage->devices[low].device == device
+		       ? &usage->devices[low]
 		       : NULL;
 }
 
-struct metered_device *metered_find(const struct metered *metered, const struct profile *profile,
-				    const struct fold_key *key)
+struct resource_usage_device *resource_usage_find(const struct resource_usage *usage,
+						  const struct profile *profile,
+						  const struct fold_key *key)
 {
 	const struct roster_process *process =
 		roster_process(profile->collection->roster, key->process_id);
 
 	return is_work(key->kind) && process
-		       ? find_device(metered, roster_process_device(process, key->device_id))
+		       ? find_device(usage, roster_process_device(process, key->device_id))
 		       : NULL;
 }
 
 /* Of pieces that the store keeps, no kind of a copy has more bits (kept_kind()). */
-static struct metered_class class_of(const struct fold_key *key)
+static struct resource_usage_class class_of(const struct fold_key *key)
 {
-	return (struct metered_class){
+	return (struct resource_usage_class){
 		.kind = key->kind,
 		.copy_kind = key->kind == RECORD_GPU_MEMCPY ? key->copy_kind & 15 : 0,
 		.name_id = key->kind == RECORD_GPU_KERNEL ? key->name_id : 0,
 	};
 }
 
-static bool is_same(const struct metered_class *a, const struct metered_class *b)
+static bool is_same(const struct resource_usage_class *a, const struct resource_usage_class *b)
 {
 	return a->kind == b->kind && a->copy_kind == b->copy_kind && a->name_id == b->name_id;
 }
 
 /* Whole graphs, and kernels without a name, are no class. */
-static bool may_be_class(const struct metered_class *class)
+static bool may_be_class(const struct resource_usage_class *class)
 {
 	return class->kind == RECORD_GPU_KERNEL ? class->name_id != 0
 						: class->kind != RECORD_GPU_GRAPH;
 }
 
-uint32_t metered_class(const struct metered_device *device, const struct fold_key *key)
+uint32_t resource_usage_class(const struct resource_usage_device *device,
+			      const struct fold_key *key)
 {
-	const struct metered_class wanted = class_of(key);
+	const struct resource_usage_class wanted = class_of(key);
 
 	for (uint32_t i = CLASS_OTHER + 1; i < device->nr_classes; i++)
 		if (is_same(&device->classes[i], &wanted))
@@ -159,8 +162,9 @@ uint32_t metered_class(const struct metered_device *device, const struct fold_ke
 static int take_total(void *context, const struct fold_row *row)
 {
 	struct kernels *kernels = context;
-	struct metered_device *device = metered_find(kernels->metered, kernels->profile, &row->key);
-	const struct metered_class class = class_of(&row->key);
+	struct resource_usage_device *device =
+		resource_usage_find(kernels->usage, kernels->profile, &row->key);
+	const struct resource_usage_class class = class_of(&row->key);
 	const struct fold_key key = {.device_id = device ? device->device : 0,
 				     .kind = (uint8_t) class.kind,
 				     .copy_kind = (uint8_t) class.copy_kind,
@@ -213,10 +217,10 @@ static int choose_classes(struct kernels *kernels)
 					     rows[i].ns};
 	qsort(list, nr_rows, sizeof(*list), by_time);
 	for (uint32_t i = 0; i < nr_rows; i++) {
-		struct metered_device *device = find_device(kernels->metered, list[i].device);
+		struct resource_usage_device *device = find_device(kernels->usage, list[i].device);
 		uint32_t class = CLASS_OTHER;
 
-		if (may_be_class(&list[i].class) && device->nr_classes < METER_CLASSES) {
+		if (may_be_class(&list[i].class) && device->nr_classes < RESOURCE_CLASSES) {
 			class = device->nr_classes++;
 			device->classes[class] = list[i].class;
 		}
@@ -230,21 +234,21 @@ static int choose_classes(struct kernels *kernels)
 
 /* The timeline's work of a device. */
 struct logged {
-	struct meter_stretches stretches;
-	struct meter_stretches samples; /* shorter ones, of use alone */
-	uint64_t first_ns;              /* its first work */
-	uint64_t ns;                    /* of all its work */
+	struct resource_stretches stretches;
+	struct resource_stretches samples; /* shorter ones, of use alone */
+	uint64_t first_ns;                 /* its first work */
+	uint64_t ns;                       /* of all its work */
 };
 
 struct reading {
 	const struct kernels *kernels;
-	struct logged *logged; /* owns; by device of metered */
+	struct logged *logged; /* owns; by device of usage */
 };
 
 static int take_events(void *context, const struct message_events *events)
 {
 	const struct reading *reading = context;
-	const struct metered *metered = reading->kernels->metered;
+	const struct resource_usage *usage = reading->kernels->usage;
 
 	for (uint32_t i = 0; i < events->nr_gpu; i++) {
 		const struct gpu_record *record = &events->gpu[i];
@@ -253,29 +257,29 @@ static int take_events(void *context, const struct message_events *events)
 					     .name_id = record->name_id,
 					     .kind = record->kind,
 					     .copy_kind = record->copy_kind};
-		const struct metered_device *device =
-			metered_find(metered, reading->kernels->profile, &key);
+		const struct resource_usage_device *device =
+			resource_usage_find(usage, reading->kernels->profile, &key);
 
 		if (!device || record->end_ns < record->start_ns)
 			continue;
-		struct logged *logged = &reading->logged[device - metered->devices];
+		struct logged *logged = &reading->logged[device - usage->devices];
 		if (logged->ns == 0 || record->start_ns < logged->first_ns)
 			logged->first_ns = record->start_ns;
 		logged->ns = ledger_add_saturating(logged->ns, record->end_ns - record->start_ns);
-		const uint32_t class = metered_class(device, &key);
-		meter_stretches_add(&logged->stretches, class, record->start_ns, record->end_ns,
-				    NULL);
-		meter_stretches_add(&logged->samples, class, record->start_ns, record->end_ns,
-				    NULL);
+		const uint32_t class = resource_usage_class(device, &key);
+		resource_stretches_add(&logged->stretches, class, record->start_ns, record->end_ns,
+				       NULL);
+		resource_stretches_add(&logged->samples, class, record->start_ns, record->end_ns,
+				       NULL);
 	}
 	return 0;
 }
 
-static uint64_t all_work_ns(const struct metered_device *device)
+static uint64_t all_work_ns(const struct resource_usage_device *device)
 {
 	uint64_t ns = 0;
 
-	for (uint32_t i = 0; i < METER_CLASSES; i++)
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		ns = ledger_add_saturating(ns, device->work_ns[i]);
 	return ns;
 }
@@ -298,8 +302,8 @@ static int read_timeline(struct reading *reading, const char *store_path, bool *
 
 /* ---- what ran when: of the store */
 
-static int add_sort(struct meter_stretches *stretches, bool is_short,
-		    const struct metered_device *device, struct database *database,
+static int add_sort(struct resource_stretches *stretches, bool is_short,
+		    const struct resource_usage_device *device, struct database *database,
 		    const struct kept_log *kept, enum kept_sort sort, uint32_t process,
 		    uint32_t *nr)
 {
@@ -311,9 +315,9 @@ static int add_sort(struct meter_stretches *stretches, bool is_short,
 	if (!error && count) {
 		const uint32_t level = kept_log_level(kept, sort, process);
 
-		meter_stretches_scale(stretches, level, scales);
+		resource_stretches_scale(stretches, level, scales);
 		if (is_short)
-			meter_samples_mark(stretches, level);
+			resource_samples_mark(stretches, level);
 	}
 	for (uint32_t i = 0; i < count && !error; i++) {
 		const struct fold_key key = {.kind = kept_kind_work(pieces[i].kind),
@@ -322,20 +326,21 @@ static int add_sort(struct meter_stretches *stretches, bool is_short,
 		const uint64_t end_ns = pieces[i].time_ns, ns = pieces[i].duration_ns;
 
 		if (end_ns >= ns)
-			meter_stretches_add(stretches, metered_class(device, &key), end_ns - ns,
-					    end_ns, scales);
+			resource_stretches_add(stretches, resource_usage_class(device, &key),
+					       end_ns - ns, end_ns, scales);
 	}
 	if (!error && count)
-		meter_stretches_settle(stretches, scales);
+		resource_stretches_settle(stretches, scales);
 	*nr += count;
 	free(scales);
 	free(pieces);
 	return error;
 }
 
-static int add_process(struct meter_stretches *stretches, bool is_short,
-		       const struct metered_device *device, struct database *database,
-		       const struct kept_log *kept, uint32_t process, enum meter_unfitted *unfitted)
+static int add_process(struct resource_stretches *stretches, bool is_short,
+		       const struct resource_usage_device *device, struct database *database,
+		       const struct kept_log *kept, uint32_t process,
+		       enum resource_unfitted *unfitted)
 {
 	uint32_t nr = 0;
 	int error = add_sort(stretches, is_short, device, database, kept, KEPT_GPU, process, &nr);
@@ -344,14 +349,14 @@ static int add_process(struct meter_stretches *stretches, bool is_short,
 		error = add_sort(stretches, is_short, device, database, kept, KEPT_LONE, process,
 				 &nr);
 	if (!error && nr == 0)
-		*unfitted = METER_NO_PIECES;
+		*unfitted = RESOURCE_NO_PIECES;
 	return error;
 }
 
 /* is_short: the stretches are samples. */
-static int add_kept(struct meter_stretches *stretches, bool is_short,
-		    const struct metered_device *device, const struct kernels *kernels,
-		    struct database *database, enum meter_unfitted *unfitted)
+static int add_kept(struct resource_stretches *stretches, bool is_short,
+		    const struct resource_usage_device *device, const struct kernels *kernels,
+		    struct database *database, enum resource_unfitted *unfitted)
 {
 	const struct collection *collection = kernels->profile->collection;
 	const uint32_t nr = roster_size(collection->roster).processes;
@@ -360,10 +365,10 @@ static int add_kept(struct meter_stretches *stretches, bool is_short,
 	for (uint32_t id = 1; id <= nr; id++)
 		if (kernels->device_of[id] == UINT32_MAX &&
 		    has_device(roster_process(collection->roster, id), device->device))
-			*unfitted = METER_SEVERAL_GPUS;
+			*unfitted = RESOURCE_SEVERAL_GPUS;
 	if (*unfitted)
 		return 0;
-	meter_stretches_clear(stretches);
+	resource_stretches_clear(stretches);
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		if (kernels->device_of[id] == device->device)
 			error = add_process(stretches, is_short, device, database, collection->kept,
@@ -373,118 +378,118 @@ static int add_kept(struct meter_stretches *stretches, bool is_short,
 
 /* ---- all */
 
-static int fit_meter(struct metered_device *device, enum meter meter,
-		     const struct meter_stretches *stretches, enum meter_unfitted unfitted)
+static int fit_resource(struct resource_usage_device *device, enum resource resource,
+			const struct resource_stretches *stretches, enum resource_unfitted unfitted)
 {
-	struct metered_meter *of = &device->meters[meter];
+	struct resource_usage_sum *of = &device->resources[resource];
 	int error = 0;
 
 	of->unfitted = unfitted;
 	if (of->ns == 0 || unfitted)
 		return 0;
-	error = meter_stretches_fit(stretches, meter, &of->fit);
+	error = resource_stretches_fit(stretches, resource, &of->fit);
 	if (!error && of->fit.nr_intervals == 0)
-		of->unfitted = METER_NO_INTERVAL;
+		of->unfitted = RESOURCE_NO_INTERVAL;
 	return error;
 }
 
 /* Samples tell more than rows of telemetry if there are more of them. */
-static int fit_samples(struct metered_device *device, enum meter meter,
-		       const struct meter_stretches *samples)
+static int fit_samples(struct resource_usage_device *device, enum resource resource,
+		       const struct resource_stretches *samples)
 {
-	struct metered_meter *of = &device->meters[meter];
-	struct meter_fit fit;
+	struct resource_usage_sum *of = &device->resources[resource];
+	struct resource_fit fit;
 	uint64_t ns = 0;
 
-	if (of->ns == 0 || samples->count == 0 || meter == METER_ENERGY)
+	if (of->ns == 0 || samples->count == 0 || resource == RESOURCE_ENERGY)
 		return 0;
-	const int error = meter_stretches_fit(samples, meter, &fit);
+	const int error = resource_stretches_fit(samples, resource, &fit);
 	if (error || fit.nr_intervals <= of->fit.nr_intervals)
 		return error;
 	for (uint32_t i = 0; i < samples->count; i++)
 		ns += samples->list[i].ns;
 	of->fit = fit;
-	of->unfitted = METER_FITTED;
+	of->unfitted = RESOURCE_FITTED;
 	of->sample_ns = ns / samples->count;
 	return 0;
 }
 
-static int fit_device(struct metered_device *device, struct logged *logged, bool has_all,
+static int fit_device(struct resource_usage_device *device, struct logged *logged, bool has_all,
 		      const struct kernels *kernels, struct database *database)
 {
-	struct meter_stretches *const both[] = {&logged->stretches, &logged->samples};
+	struct resource_stretches *const both[] = {&logged->stretches, &logged->samples};
 	const uint64_t all_ns = all_work_ns(device);
-	enum meter_unfitted unfitted = METER_FITTED;
+	enum resource_unfitted unfitted = RESOURCE_FITTED;
 	int error = 0;
 
 	for (uint32_t i = 0; i < 2 && !error; i++) {
-		meter_stretches_settle(both[i], NULL);
+		resource_stretches_settle(both[i], NULL);
 		if (!has_all || logged->ns == 0)
 			error = add_kept(both[i], i > 0, device, kernels, database, &unfitted);
 		else if (logged->ns < all_ns - all_ns / WHOLE_PART)
-			meter_stretches_begin(both[i], logged->first_ns);
+			resource_stretches_begin(both[i], logged->first_ns);
 	}
-	for (uint32_t i = 0; i < METERS && !error; i++) {
-		error = fit_meter(device, (enum meter)i, &logged->stretches, unfitted);
+	for (uint32_t i = 0; i < RESOURCES && !error; i++) {
+		error = fit_resource(device, (enum resource)i, &logged->stretches, unfitted);
 		if (!error && !unfitted)
-			error = fit_samples(device, (enum meter)i, &logged->samples);
+			error = fit_samples(device, (enum resource)i, &logged->samples);
 	}
 	return error;
 }
 
 /* Makes the stretches of each device. */
-static int open_stretches(struct logged *logged, const struct metered_device *device,
+static int open_stretches(struct logged *logged, const struct resource_usage_device *device,
 			  const struct placement_log *log, struct database *database)
 {
 	uint32_t nr_states;
 	const struct counter_state *states = placement_log_counter_states(log, &nr_states);
 	bool has_samples = false;
-	int error = meter_stretches_init(&logged->stretches, log, device->device);
+	int error = resource_stretches_init(&logged->stretches, log, device->device);
 
 	for (uint32_t i = 0; i < nr_states; i++)
 		has_samples |= states[i].device_id == device->device && states[i].kept;
 	if (!error && has_samples)
-		error = meter_samples_init(&logged->samples, database, device->device);
+		error = resource_samples_init(&logged->samples, database, device->device);
 	return error;
 }
 
 static int fit_all(const struct kernels *kernels, const char *store_path)
 {
-	struct metered *metered = kernels->metered;
+	struct resource_usage *usage = kernels->usage;
 	struct reading reading = {.kernels = kernels};
 	struct database *database;
 	bool has_all = false;
 	int error = database_open(store_path, true, &database, NULL);
 
-	reading.logged = calloc(metered->nr_devices, sizeof(*reading.logged));
+	reading.logged = calloc(usage->nr_devices, sizeof(*reading.logged));
 	if (!error && !reading.logged)
 		error = -ENOMEM;
-	for (uint32_t i = 0; i < metered->nr_devices && !error; i++)
-		error = open_stretches(&reading.logged[i], &metered->devices[i],
+	for (uint32_t i = 0; i < usage->nr_devices && !error; i++)
+		error = open_stretches(&reading.logged[i], &usage->devices[i],
 				       kernels->profile->collection->placements, database);
 	if (!error)
 		error = read_timeline(&reading, store_path, &has_all);
-	for (uint32_t i = 0; i < metered->nr_devices && !error; i++)
-		error = fit_device(&metered->devices[i], &reading.logged[i], has_all, kernels,
+	for (uint32_t i = 0; i < usage->nr_devices && !error; i++)
+		error = fit_device(&usage->devices[i], &reading.logged[i], has_all, kernels,
 				   database);
-	for (uint32_t i = 0; reading.logged && i < metered->nr_devices; i++) {
-		meter_stretches_fini(&reading.logged[i].stretches);
-		meter_stretches_fini(&reading.logged[i].samples);
+	for (uint32_t i = 0; reading.logged && i < usage->nr_devices; i++) {
+		resource_stretches_fini(&reading.logged[i].stretches);
+		resource_stretches_fini(&reading.logged[i].samples);
 	}
 	free(reading.logged);
 	database_close(database);
 	return error;
 }
 
-int metered_init(struct metered *metered, uint32_t meters, const struct profile *profile,
-		 const char *store_path)
+int resource_usage_init(struct resource_usage *usage, uint32_t resources,
+			const struct profile *profile, const char *store_path)
 {
 	const uint32_t nr = roster_size(profile->collection->roster).processes;
-	struct kernels kernels = {.profile = profile, .metered = metered};
+	struct kernels kernels = {.profile = profile, .usage = usage};
 
-	*metered = (struct metered){.meters = meters};
-	int error = add_devices(metered, profile);
-	if (!error && metered->nr_devices) {
+	*usage = (struct resource_usage){.resources = resources};
+	int error = add_devices(usage, profile);
+	if (!error && usage->nr_devices) {
 		kernels.table = fold_table_create();
 		kernels.device_of = calloc(nr + 1ul, sizeof(*kernels.device_of));
 		error = kernels.table && kernels.device_of
@@ -498,12 +503,12 @@ int metered_init(struct metered *metered, uint32_t meters, const struct profile 
 	fold_table_destroy(kernels.table);
 	free(kernels.device_of);
 	if (error)
-		metered_fini(metered);
+		resource_usage_fini(usage);
 	return error;
 }
 
-void metered_fini(struct metered *metered)
+void resource_usage_fini(struct resource_usage *usage)
 {
-	free(metered->devices);
-	*metered = (struct metered){0};
+	free(usage->devices);
+	*usage = (struct resource_usage){0};
 }

@@ -1,4 +1,4 @@
-#include "meter_samples.h"
+#include "resource_samples.h"
 
 #include "aggregator/core/kept_window.h"
 #include "aggregator/store/store_placement.h"
@@ -8,11 +8,11 @@
 #define BEGIN_NS (KEPT_WINDOW_GPU_NS / 10)
 
 struct maker {
-	struct meter_stretches *stretches;
+	struct resource_stretches *stretches;
 	uint32_t level; /* of windows whose samples are taken */
 };
 
-static uint64_t window_of(const struct meter_stretch *stretch)
+static uint64_t window_of(const struct resource_stretch *stretch)
 {
 	return stretch->begin_ns / KEPT_WINDOW_GPU_NS;
 }
@@ -20,7 +20,7 @@ static uint64_t window_of(const struct meter_stretch *stretch)
 /* Half of the windows are enough. At the last level one window of half a million is left. */
 static void thin_out(struct maker *maker)
 {
-	struct meter_stretches *stretches = maker->stretches;
+	struct resource_stretches *stretches = maker->stretches;
 	uint32_t count = 0;
 
 	maker->level++;
@@ -30,27 +30,28 @@ static void thin_out(struct maker *maker)
 	stretches->count = count;
 }
 
-static void take_use(struct meter_stretch *stretch, enum meter meter,
+static void take_use(struct resource_stretch *stretch, enum resource resource,
 		     const struct counter_sample *sample, enum counter_use use)
 {
 	if (!(sample->known & COUNTER_KNOWS_USE(use)))
 		return;
-	stretch->known |= 1u << meter;
-	stretch->amounts[meter] =
+	stretch->known |= 1u << resource;
+	stretch->amounts[resource] =
 		(uint64_t)((unsigned __int128)stretch->ns * sample->use[use] / COUNTER_WHOLE);
 }
 
-static void take_traffic(struct meter_stretch *stretch, enum meter meter,
+static void take_traffic(struct resource_stretch *stretch, enum resource resource,
 			 const struct counter_sample *sample, enum counter_traffic traffic)
 {
 	if (!(sample->known & COUNTER_KNOWS_TRAFFIC(traffic)))
 		return;
-	stretch->known |= 1u << meter;
-	stretch->amounts[meter] = sample->bytes[traffic];
+	stretch->known |= 1u << resource;
+	stretch->amounts[resource] = sample->bytes[traffic];
 }
 
 /* Samples of two agents, which may overlap, are not both right. */
-static bool overlaps(const struct meter_stretches *stretches, const struct counter_sample *sample)
+static bool overlaps(const struct resource_stretches *stretches,
+		     const struct counter_sample *sample)
 {
 	return stretches->count && stretches->list[stretches->count - 1].end_ns > sample->begin_ns;
 }
@@ -58,24 +59,24 @@ static bool overlaps(const struct meter_stretches *stretches, const struct count
 static int take_sample(void *context, const struct counter_sample *sample)
 {
 	struct maker *maker = context;
-	struct meter_stretches *stretches = maker->stretches;
-	struct meter_stretch stretch = {.begin_ns = sample->begin_ns,
-					.end_ns = sample->end_ns,
-					.ns = sample->end_ns - sample->begin_ns};
+	struct resource_stretches *stretches = maker->stretches;
+	struct resource_stretch stretch = {.begin_ns = sample->begin_ns,
+					   .end_ns = sample->end_ns,
+					   .ns = sample->end_ns - sample->begin_ns};
 
 	if (stretch.ns > KEPT_WINDOW_GPU_NS || overlaps(stretches, sample))
 		return 0;
-	while (stretches->count == METER_SAMPLES_MAX && maker->level + 1 < KEPT_WINDOW_LEVELS)
+	while (stretches->count == RESOURCE_SAMPLES_MAX && maker->level + 1 < KEPT_WINDOW_LEVELS)
 		thin_out(maker);
 	if (kept_window_level(window_of(&stretch)) < maker->level ||
-	    stretches->count == METER_SAMPLES_MAX)
+	    stretches->count == RESOURCE_SAMPLES_MAX)
 		return 0;
-	take_use(&stretch, METER_SM, sample, COUNTER_SM);
-	take_use(&stretch, METER_OCCUPANCY, sample, COUNTER_OCCUPANCY);
-	take_use(&stretch, METER_TENSOR, sample, COUNTER_TENSOR);
-	take_traffic(&stretch, METER_DRAM, sample, COUNTER_DRAM_BYTES);
-	take_traffic(&stretch, METER_NVLINK, sample, COUNTER_NVLINK_BYTES);
-	take_traffic(&stretch, METER_PCIE, sample, COUNTER_PCIE_BYTES);
+	take_use(&stretch, RESOURCE_SM, sample, COUNTER_SM);
+	take_use(&stretch, RESOURCE_OCCUPANCY, sample, COUNTER_OCCUPANCY);
+	take_use(&stretch, RESOURCE_TENSOR, sample, COUNTER_TENSOR);
+	take_traffic(&stretch, RESOURCE_DRAM, sample, COUNTER_DRAM_BYTES);
+	take_traffic(&stretch, RESOURCE_NVLINK, sample, COUNTER_NVLINK_BYTES);
+	take_traffic(&stretch, RESOURCE_PCIE, sample, COUNTER_PCIE_BYTES);
 	const int error = array_reserve(&stretches->list, &stretches->room, stretches->count + 1ull,
 					sizeof(*stretches->list));
 	if (!error)
@@ -83,19 +84,19 @@ static int take_sample(void *context, const struct counter_sample *sample)
 	return error;
 }
 
-int meter_samples_init(struct meter_stretches *stretches, struct database *database,
-		       uint32_t device)
+int resource_samples_init(struct resource_stretches *stretches, struct database *database,
+			  uint32_t device)
 {
 	struct maker maker = {.stretches = stretches};
 
-	*stretches = (struct meter_stretches){0};
+	*stretches = (struct resource_stretches){0};
 	return store_placement_counters(database, device, take_sample, &maker);
 }
 
-void meter_samples_mark(struct meter_stretches *stretches, uint32_t level)
+void resource_samples_mark(struct resource_stretches *stretches, uint32_t level)
 {
 	for (uint32_t i = 0; i < stretches->count; i++) {
-		struct meter_stretch *stretch = &stretches->list[i];
+		struct resource_stretch *stretch = &stretches->list[i];
 		const uint64_t window = window_of(stretch);
 		const bool is_begin = stretch->begin_ns - window * KEPT_WINDOW_GPU_NS < BEGIN_NS;
 

@@ -1,0 +1,74 @@
+/* How much of each resource the GPUs of a profile used (resource.h), and what that depended on. Telemetry gives the
+ * amounts (device_telemetry.h). The rates of work come from samples of counters (resource_samples.h) where there are
+ * more of them than rows of telemetry. Single pieces of work tell what ran between its readings: all of them, if the
+ * profile's timeline is here (event_reader.h), else those that the store keeps (kept_log.h). Used by one thread. */
+#ifndef RESOURCE_USAGE_H
+#define RESOURCE_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "resource.h"
+#include "resource_fit.h"
+
+#include "aggregator/core/fold_table.h"
+#include "report/profile/profile.h"
+
+/* Why the rates of a GPU's work are not fitted; then all its time takes the same. */
+enum resource_unfitted {
+	RESOURCE_FITTED,
+	RESOURCE_SEVERAL_GPUS, /* a process worked on several, and kept pieces do not name theirs */
+	RESOURCE_NO_PIECES,    /* of some process no single pieces of work are kept */
+	RESOURCE_NO_INTERVAL,  /* there was no interval with work between two readings */
+};
+
+/* A kernel, or copies of one kind, or memsets. */
+struct resource_usage_class {
+	uint32_t kind, copy_kind; /* enum record_gpu_kind; of copies */
+	uint32_t name_id;         /* of a kernel: string of the catalog */
+};
+
+/* One resource of a GPU. */
+struct resource_usage_sum {
+	uint64_t ns,
+		amount; /* between readings; amount is exact, without resets. ns 0: it is not known */
+	uint64_t lost_ns; /* observed time in which it was not known, or began anew */
+	enum resource_unfitted unfitted;
+	struct resource_fit fit;
+	/* the mean length of the samples of counters (device_counters.h) over which it is fitted; 0: over telemetry */
+	uint64_t sample_ns;
+};
+
+struct resource_usage_device {
+	uint32_t device;  /* the roster's */
+	uint32_t process; /* the first one that has it */
+	/* Class 0 is all work without a class of its own; there are nr_classes, at least that one. */
+	struct resource_usage_class classes[RESOURCE_CLASSES];
+	uint32_t nr_classes;
+	uint64_t work_ns[RESOURCE_CLASSES]; /* of all processes, in totals */
+	struct resource_usage_sum resources[RESOURCES];
+};
+
+struct resource_usage {
+	uint32_t resources; /* those that were asked for: a set */
+	struct resource_usage_device
+		*devices; /* owns; by device; those of which one of these resources is known */
+	uint32_t nr_devices;
+};
+
+/* Reads what the store of a loaded profile has of resources, a set. A profile without readings has no device. 0;
+ * -EPROTO, -EIO, -ENOMEM: *usage is empty. Call fini() in either case. */
+int resource_usage_init(struct resource_usage *usage, uint32_t resources,
+			const struct profile *profile, const char *store_path);
+void resource_usage_fini(struct resource_usage *usage);
+
+/* Finds the device of a row of GPU work; NULL: none of its resources is known. */
+struct resource_usage_device *resource_usage_find(const struct resource_usage *usage,
+						  const struct profile *profile,
+						  const struct fold_key *key);
+
+/* Returns the class of a row of GPU work, below RESOURCE_CLASSES. */
+uint32_t resource_usage_class(const struct resource_usage_device *device,
+			      const struct fold_key *key);
+
+#endif
