@@ -13,13 +13,14 @@
 
 static int set_up(void **state)
 {
-	return fold_fixture_set_up(state, FOLD_FIXTURE_BLOCKS, FOLD_FIXTURE_PIECES, false);
+	return fold_fixture_set_up(state, FOLD_FIXTURE_BLOCKS, FOLD_FIXTURE_PIECES,
+				   (struct fold_fixture_lacks){0});
 }
 
 /* So few launches that all of them have room. */
 static int set_up_short(void **state)
 {
-	return fold_fixture_set_up(state, 2, 4, true);
+	return fold_fixture_set_up(state, 2, 4, (struct fold_fixture_lacks){.calls = 3});
 }
 
 static void sums_of_any_range_are_those_of_all_its_events(void **state)

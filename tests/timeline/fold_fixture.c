@@ -100,7 +100,13 @@ void fold_fixture_add_launch(struct event_packer *packer, uint32_t id, uint64_t 
 							    .flags = flags});
 }
 
-/* A kernel or copy, or the kernels of a graph; a wait of it, of a call or of nothing; a launch without work. */
+static bool has(struct fold_fixture *f, uint32_t lost_of, uint64_t time_ns)
+{
+	return (!lost_of || fold_fixture_some(f, lost_of)) && time_ns >= f->lacks.before_ns;
+}
+
+/* A kernel or copy, or the kernels of a graph; a wait of it (if no launches are lost), of a call or of nothing; a launch
+ * without work. */
 static void add_piece(struct fold_fixture *f, struct event_packer *packer, uint64_t first_ns)
 {
 	const uint32_t id = ++f->next_id, stack = fold_fixture_some(f, STACKS + 1);
@@ -116,7 +122,8 @@ static void add_piece(struct fold_fixture *f, struct event_packer *packer, uint6
 		.context_id = 1,
 		.stream_id = 1 + fold_fixture_some(f, 3)};
 
-	fold_fixture_add_launch(packer, id, launch_ns, stack, 0);
+	if (has(f, f->lacks.launches, launch_ns))
+		fold_fixture_add_launch(packer, id, launch_ns, stack, 0);
 	if (fold_fixture_some(f, 9) == 0)
 		fold_fixture_add_launch(packer, id, launch_ns + 1 + fold_fixture_some(f, 50), 1,
 					RECORD_LAUNCH_HOST);
@@ -129,10 +136,11 @@ static void add_piece(struct fold_fixture *f, struct event_packer *packer, uint6
 		const uint32_t call = ++f->next_id;
 
 		record.kind = RECORD_GPU_SYNC;
-		record.correlation_id = fold_fixture_some(f, 2) ? id : call;
+		record.correlation_id =
+			f->lacks.launches || fold_fixture_some(f, 2) == 0 ? call : id;
 		record.window = (uint16_t)(1 + record.correlation_id % 2);
 		record.end_ns = record.start_ns + 100;
-		if (!f->has_orphans || fold_fixture_some(f, 3))
+		if (has(f, f->lacks.calls, record.start_ns - 1))
 			fold_fixture_add_launch(packer, call, record.start_ns - 1, 2,
 						RECORD_LAUNCH_HOST);
 		event_packer_record(packer, &record);
@@ -202,14 +210,15 @@ void fold_fixture_end_more(struct event_log *log)
 	event_log_close(log);
 }
 
-int fold_fixture_set_up(void **state, uint32_t nr_blocks, uint32_t nr_pieces, bool has_orphans)
+int fold_fixture_set_up(void **state, uint32_t nr_blocks, uint32_t nr_pieces,
+			struct fold_fixture_lacks lacks)
 {
 	struct fold_fixture *f = &made;
 
 	*f = (struct fold_fixture){.store = "/tmp/flamegrid-fold.XXXXXX",
 				   .profile.has_timeline = true,
 				   .nr_cpus = 4,
-				   .has_orphans = has_orphans};
+				   .lacks = lacks};
 	memcpy(f->profile.timeline_id, "a test's profile", EVENT_FORMAT_ID);
 	assert_non_null(mkdtemp(f->store));
 	strcat(f->store, "/profile.db");
@@ -370,7 +379,7 @@ uint64_t fold_fixture_check(struct fold_fixture *f, const struct timeline_reques
 	check_timelines(have->timelines, want->timelines);
 	check_counts(have->roster, want->roster);
 	assert_int_equal(fold.counts.others, count_others(f, request));
-	f->nr_cells += fold.end_cell - fold.begin_cell;
+	f->nr_cells += fold.nr_cells;
 	crew_fold_fini(&fold);
 	collection_destroy(want);
 	collection_destroy(have);

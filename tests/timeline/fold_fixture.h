@@ -3,7 +3,6 @@
 #ifndef FOLD_FIXTURE_H
 #define FOLD_FIXTURE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "timeline/slice/crew_fold.h"
@@ -17,19 +16,26 @@
 struct event_log;
 struct event_packer;
 
+/* What the log does not have. */
+struct fold_fixture_lacks {
+	uint32_t calls, launches; /* one of so many was lost; 0: none was */
+	uint64_t before_ns; /* launches and calls of before went with the log's oldest files */
+};
+
 struct fold_fixture {
 	char store[64];
 	struct profile profile;
 	struct timeline_source *source;
 	uint32_t random, nr_cpus, next_id;
-	bool has_orphans; /* waits without a call */
+	struct fold_fixture_lacks lacks;
 	uint64_t *others; /* owns; when each record of process 2 began that is no work */
 	uint32_t nr_others, room_others;
 	uint64_t nr_cells; /* that were in place of events */
 };
 
 /* Makes the log of so many blocks, and pieces of a process in each; *state: the fixture. tear_down removes it. */
-int fold_fixture_set_up(void **state, uint32_t nr_blocks, uint32_t nr_pieces, bool has_orphans);
+int fold_fixture_set_up(void **state, uint32_t nr_blocks, uint32_t nr_pieces,
+			struct fold_fixture_lacks lacks);
 int fold_fixture_tear_down(void **state);
 
 /* Returns a number below most, which is not 0. */

@@ -87,6 +87,14 @@ uint64_t cell_file_at(const struct cell_file *file, uint32_t cell)
 	return file->head.first_ns + cell * file->head.cell_ns;
 }
 
+uint32_t cell_file_of(const struct cell_file *file, uint64_t at_ns)
+{
+	const struct cell_file_head *head = &file->head;
+	const uint64_t cell = at_ns > head->first_ns ? (at_ns - head->first_ns) / head->cell_ns : 0;
+
+	return cell < head->nr_cells ? (uint32_t)cell : head->nr_cells;
+}
+
 bool cell_file_has(const struct cell_file *file, uint32_t cell)
 {
 	const struct cell_file_part *parts = &file->parts[cell_format_place(&file->head, cell, 0)];

@@ -32,6 +32,9 @@ void cell_file_find(const struct cell_file *file, uint64_t from_ns, uint64_t to_
 /* Returns whether a cell has sums. */
 bool cell_file_has(const struct cell_file *file, uint32_t cell);
 
+/* Returns the cell in which a time is; nr_cells: it is behind all of them. Before them it is the first one. */
+uint32_t cell_file_of(const struct cell_file *file, uint64_t at_ns);
+
 /* Returns when a cell begins; of nr_cells: when the last one ends. */
 uint64_t cell_file_at(const struct cell_file *file, uint32_t cell);
 

@@ -13,7 +13,7 @@
 
 #define CELL_FORMAT_SUFFIX  ".cells" /* behind the store's path */
 #define CELL_FORMAT_MAGIC   "fgcells"
-#define CELL_FORMAT_VERSION 2u
+#define CELL_FORMAT_VERSION 3u
 #define CELL_FORMAT_CELLS   65536u      /* of a file at most */
 #define CELL_FORMAT_PLAIN   (64u << 20) /* bytes of a part at most */
 
@@ -35,6 +35,9 @@ struct cell_file_part {
 	uint32_t stored_bytes; /* 0: it would not be exact, so there is none */
 	uint32_t plain_bytes;
 	uint64_t checksum; /* of the stored bytes */
+	/* On the common clock: the first launch of the share's work in the cell; UINT64_MAX: none has one. Work without
+	 * a launch from then on has none in all of the log. */
+	uint64_t launches_ns;
 };
 
 static inline uint32_t cell_format_nr_parts(const struct cell_file_head *head)
@@ -49,7 +52,7 @@ static inline uint32_t cell_format_place(const struct cell_file_head *head, uint
 	return cell * (head->nr_shares + 1) + share;
 }
 
-static_assert(sizeof(struct cell_file_head) == 80 && sizeof(struct cell_file_part) == 24,
+static_assert(sizeof(struct cell_file_head) == 80 && sizeof(struct cell_file_part) == 32,
 	      "format of the file");
 
 #endif

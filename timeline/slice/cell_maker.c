@@ -36,10 +36,10 @@ struct share { /* of one thread */
 	struct cell_packer packer;
 	struct timeline_source *source; /* owns */
 	uint8_t *processes;             /* owns */
+	bool *lack_launches;            /* owns; cells with work without a launch */
 	uint32_t number;
 };
 
-/* Each of its works has found its launch, so no other range can find another one. */
 static int keep_cell(const struct share *share, struct stream_fold *fold, uint32_t cell,
 		     uint64_t at_ns)
 {
@@ -47,38 +47,57 @@ static int keep_cell(const struct share *share, struct stream_fold *fold, uint32
 	const uint32_t i = cell_format_place(&maker->head, cell, share->number);
 	int error = cell_part_write(fold, at_ns, &maker->bytes[i]);
 
-	return error ? error : cell_packer_pack(&share->packer, &maker->bytes[i], &maker->parts[i]);
+	if (!error)
+		error = cell_packer_pack(&share->packer, &maker->bytes[i], &maker->parts[i]);
+	maker->parts[i].launches_ns = fold->launches_ns;
+	share->lack_launches[cell] = stream_fold_nr_unmatched(fold) > 0;
+	return error;
 }
 
-static bool is_odd(const struct stream_fold *fold)
+static void forget_part(const struct share *share, uint32_t cell)
 {
-	bool is = false;
+	struct maker *maker = share->maker;
+	const uint32_t i = cell_format_place(&maker->head, cell, share->number);
 
-	for (uint32_t i = 0; i < fold->nr_processes; i++)
-		is |= fold->processes[i].launches.is_odd;
-	return is;
+	free(maker->bytes[i].data);
+	maker->bytes[i] = (struct cell_bytes){0};
+	maker->parts[i] = (struct cell_file_part){0};
+}
+
+/* A launch has come behind its work, which was taken as without one in one of these cells. */
+static void forget_launchless(const struct share *share, uint32_t end_cell)
+{
+	for (uint32_t cell = 0; cell < end_cell; cell++)
+		if (share->lack_launches[cell])
+			forget_part(share, cell);
+}
+
+/* A cell whose work found its launches, or surely has none in the log so far, has sums. */
+static int make_cell(const struct share *share, struct stream_fold *fold, uint32_t cell)
+{
+	const struct cell_file_head *head = &share->maker->head;
+	const struct timeline_request request = {.from_ns = head->first_ns + cell * head->cell_ns,
+						 .to_ns = head->first_ns +
+							  (cell + 1) * head->cell_ns,
+						 .processes = share->processes};
+
+	stream_fold_begin_cell(fold, request.from_ns);
+	int error = stream_fold_add(fold, &request, request.from_ns, request.to_ns);
+	if (stream_fold_is_odd(fold) || !stream_fold_is_plain(&fold->counts))
+		return error && error != -EAGAIN ? error : -EAGAIN;
+	if (!error)
+		error = keep_cell(share, fold, cell, request.from_ns);
+	if (stream_fold_take_late(fold))
+		forget_launchless(share, cell + 1);
+	return error == -EAGAIN ? 0 : error;
 }
 
 static int make_cells(const struct share *share, struct stream_fold *fold)
 {
-	const struct cell_file_head *head = &share->maker->head;
 	int error = 0;
 
-	for (uint32_t cell = 0; cell < head->nr_cells && !error; cell++) {
-		const struct timeline_request request = {
-			.from_ns = head->first_ns + cell * head->cell_ns,
-			.to_ns = head->first_ns + (cell + 1) * head->cell_ns,
-			.processes = share->processes};
-
-		stream_fold_begin_cell(fold, request.from_ns);
-		error = stream_fold_add(fold, &request, request.from_ns, request.to_ns);
-		if (is_odd(fold) || !stream_fold_is_plain(&fold->counts))
-			error = error && error != -EAGAIN ? error : -EAGAIN;
-		else if (error == -EAGAIN || (!error && !stream_fold_has_launches(fold)))
-			error = 0;
-		else if (!error)
-			error = keep_cell(share, fold, cell, request.from_ns);
-	}
+	for (uint32_t cell = 0; cell < share->maker->head.nr_cells && !error; cell++)
+		error = make_cell(share, fold, cell);
 	return error;
 }
 
@@ -93,19 +112,6 @@ static int make_with(const struct share *share, uint32_t intervals_max)
 	return error;
 }
 
-static void forget_parts(const struct share *share)
-{
-	struct maker *maker = share->maker;
-
-	for (uint32_t cell = 0; cell < maker->head.nr_cells; cell++) {
-		const uint32_t i = cell_format_place(&maker->head, cell, share->number);
-
-		free(maker->bytes[i].data);
-		maker->bytes[i] = (struct cell_bytes){0};
-		maker->parts[i] = (struct cell_file_part){0};
-	}
-}
-
 static int make_share(struct share *share)
 {
 	const struct process_shares *shares = &share->maker->shares;
@@ -115,7 +121,8 @@ static int make_share(struct share *share)
 		share->processes[i] = shares->of[i] == share->number;
 	int error = make_with(share, STREAM_FOLD_INTERVALS);
 	if (error == -ERANGE) {
-		forget_parts(share);
+		for (uint32_t cell = 0; cell < share->maker->head.nr_cells; cell++)
+			forget_part(share, cell);
 		error = make_with(share, STREAM_TIMELINE_DEVICE_INTERVALS);
 	}
 	return error == -ERANGE || error == -E2BIG ? -EAGAIN : error;
@@ -130,12 +137,14 @@ static void make_shares(void *context, uint32_t thread)
 
 	share.source = timeline_source_again(maker->source);
 	share.processes = calloc(roster_size(roster).processes + 1ull, 1);
-	if (!error && (!share.source || !share.processes))
+	share.lack_launches = calloc(maker->head.nr_cells, sizeof(*share.lack_launches));
+	if (!error && (!share.source || !share.processes || !share.lack_launches))
 		error = -ENOMEM;
 	for (; share.number < maker->shares.nr && !error; share.number += maker->nr_threads)
 		error = make_share(&share);
 	maker->errors[thread] = error;
 	free(share.processes);
+	free(share.lack_launches);
 	timeline_source_destroy(share.source);
 	cell_packer_fini(&share.packer);
 }

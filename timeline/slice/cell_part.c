@@ -187,6 +187,8 @@ static int put_counts(struct cell_bytes *bytes, const struct stream_fold *fold)
 	if (!error)
 		error = cell_bytes_put(bytes, fold->nr_waits);
 	if (!error)
+		error = cell_bytes_put(bytes, fold->nr_launchless);
+	if (!error)
 		error = cell_bytes_put(bytes, fold->counts.others);
 	if (!error)
 		error = cell_bytes_put(bytes, fold->last_ns);
@@ -213,6 +215,7 @@ static int add_counts(struct adding *adding)
 
 	fold->nr_work += cell_input_get(input);
 	fold->nr_waits += cell_input_get(input);
+	fold->nr_launchless += cell_input_get(input);
 	fold->counts.others += cell_input_get(input);
 	const uint64_t last_ns = cell_input_get(input);
 	if (last_ns > fold->last_ns)

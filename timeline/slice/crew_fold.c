@@ -10,7 +10,8 @@
 
 #define REACH_NS     1000000000u /* at first; each time so many times as much */
 #define REACH_FACTOR 8u
-#define REACH_MOST   64000000000u
+#define RUNS_MOST    16u /* of cells: events from before each are read for their launches */
+#define DAMAGED_MOST 8u  /* cells; with more of them none is used */
 
 static void fini_shares(struct crew_fold *fold)
 {
@@ -25,11 +26,18 @@ static void fini_shares(struct crew_fold *fold)
 	}
 }
 
+static void close_cells(struct crew_fold *fold)
+{
+	cell_file_close(&fold->cells);
+	free(fold->left_out);
+	fold->left_out = NULL;
+}
+
 void crew_fold_fini(struct crew_fold *fold)
 {
 	fini_shares(fold);
 	process_shares_fini(&fold->divided);
-	cell_file_close(&fold->cells);
+	close_cells(fold);
 	*fold = (struct crew_fold){0};
 }
 
@@ -59,6 +67,7 @@ static int init_shares(struct crew_fold *fold)
 		struct crew_fold_share *share = &fold->shares[i];
 
 		share->source = i ? timeline_source_again(fold->source) : fold->source;
+		share->bad_cell = UINT32_MAX;
 		share->processes = calloc(roster_size(roster).processes + 1ull, 1);
 		if (!share->source || !share->processes)
 			return -ENOMEM;
@@ -67,77 +76,153 @@ static int init_shares(struct crew_fold *fold)
 	return 0;
 }
 
-/* Adds the work that begins in [from_ns, to_ns). */
-static int add_part(const struct crew_fold *fold, struct crew_fold_share *share, uint64_t from_ns,
-		    uint64_t to_ns)
+/* ---- events and cells */
+
+/* Finds where the launches of the share's work begin. Returns false if that is not known of all cells with a part in
+ * [from_ns, to_ns). */
+static bool find_launches(const struct crew_fold *fold, const struct crew_fold_share *share,
+			  uint64_t from_ns, uint64_t to_ns, uint64_t *launches_ns)
 {
+	const struct cell_file *cells = &fold->cells;
+	const uint32_t thread = (uint32_t)(share - fold->shares);
+
+	*launches_ns = from_ns;
+	if (!cells->parts)
+		return false;
+	for (uint32_t cell = cell_file_of(cells, from_ns);
+	     cell < cells->head.nr_cells && cell_file_at(cells, cell) < to_ns; cell++) {
+		if (!cell_file_has(cells, cell))
+			return false;
+		for (uint32_t group = 0; group < fold->divided.nr; group++) {
+			const uint64_t ns =
+				cells->parts[cell_format_place(&cells->head, cell, group)]
+					.launches_ns;
+
+			if (thread_of(fold, group) == thread && ns < *launches_ns)
+				*launches_ns = ns;
+		}
+	}
+	return true;
+}
+
+/* Adds the work that begins in [from_ns, to_ns). is_last: no cell comes behind it. */
+static int add_part(const struct crew_fold *fold, struct crew_fold_share *share, uint64_t from_ns,
+		    uint64_t to_ns, bool is_last)
+{
+	const uint64_t nr_unmatched = stream_fold_nr_unmatched(&share->fold);
+	const uint64_t nr_launchless = share->fold.nr_launchless;
 	struct timeline_request request = *fold->request;
+	uint64_t launches_ns;
+	const bool is_known = find_launches(fold, share, from_ns, to_ns, &launches_ns);
 
 	request.processes = share->processes;
 	request.from_ns = from_ns > fold->reach_ns ? from_ns - fold->reach_ns : 0;
+	if (is_known)
+		request.from_ns = launches_ns;
 	request.to_ns = to_ns;
 	stream_fold_forget(&share->fold);
-	return stream_fold_add(&share->fold, &request, from_ns, to_ns);
+	const int error = stream_fold_add(&share->fold, &request, from_ns, to_ns);
+	if (stream_fold_take_late(&share->fold) && !error)
+		return -EAGAIN;
+	if (error || is_known)
+		return error;
+	share->nr_unsure += share->fold.nr_launchless - nr_launchless;
+	/* A launch may come behind its work, and so be among the events that are not read. */
+	return is_last || stream_fold_nr_unmatched(&share->fold) == nr_unmatched ? 0 : -EAGAIN;
 }
 
 static int add_group(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t group,
-		     struct cell_reader *reader)
+		     uint32_t begin, uint32_t end, struct cell_reader *reader)
 {
 	struct cell_part_rows rows = {0};
 	const uint8_t *data;
 	size_t size;
 	int error = 0;
 
-	for (uint32_t cell = fold->begin_cell; cell < fold->end_cell && !error; cell++) {
+	for (uint32_t cell = begin; cell < end && !error; cell++) {
 		error = cell_reader_part(reader, cell, group, &data, &size);
 		if (!error)
 			error = cell_part_add(
 				&share->fold, data, size, cell_file_at(&fold->cells, cell),
 				cell_file_at(&fold->cells, cell + 1), share->processes, &rows);
+		if (error)
+			share->bad_cell = cell;
 	}
 	cell_part_rows_fini(&rows);
 	return error;
 }
 
-static int add_cells(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread)
+static int add_cells(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t begin,
+		     uint32_t end)
 {
+	const uint32_t thread = (uint32_t)(share - fold->shares);
 	struct cell_reader reader;
 	int error = cell_reader_init(&reader, &fold->cells);
 
 	for (uint32_t group = 0; group < fold->divided.nr && !error; group++)
 		if (thread_of(fold, group) == thread)
-			error = add_group(fold, share, group, &reader);
+			error = add_group(fold, share, group, begin, end, &reader);
 	cell_reader_fini(&reader);
+	share->nr_cells += end - begin;
 	return error;
 }
 
-/* The events before the cells, the cells, and the events behind them, which may be none: what files say of the log is
- * read then, too. */
-static int add_all(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread)
+/* Returns the first cell that does not begin before a time. */
+static uint32_t cell_behind(const struct cell_file *cells, uint64_t at_ns)
 {
-	const uint64_t from_ns = fold->request->from_ns, to_ns = fold->request->to_ns;
+	const uint32_t cell = cell_file_of(cells, at_ns);
 
-	if (fold->begin_cell == fold->end_cell)
-		return add_part(fold, share, from_ns, to_ns);
-	const uint64_t begin_ns = cell_file_at(&fold->cells, fold->begin_cell);
-	const uint64_t end_ns = cell_file_at(&fold->cells, fold->end_cell);
-	int error = from_ns < begin_ns ? add_part(fold, share, from_ns, begin_ns) : 0;
-
-	/* A launch may come behind its work, and so be among the events that are not read. */
-	if (!error && !stream_fold_has_launches(&share->fold))
-		error = -EAGAIN;
-	if (!error)
-		error = add_cells(fold, share, thread);
-	return error ? error : add_part(fold, share, end_ns, to_ns);
+	return cell < cells->head.nr_cells && cell_file_at(cells, cell) < at_ns ? cell + 1 : cell;
 }
 
-static int read_with(const struct crew_fold *fold, struct crew_fold_share *share, uint32_t thread,
+/* Finds the next run of cells with sums that are used, from a time on. Returns false if there is none. */
+static bool find_run(const struct crew_fold *fold, uint64_t at_ns, uint32_t *begin, uint32_t *end)
+{
+	const struct cell_file *cells = &fold->cells;
+
+	if (!cells->parts)
+		return false;
+	*begin = *end = cell_behind(cells, at_ns);
+	while (*end < cells->head.nr_cells &&
+	       cell_file_at(cells, *end + 1) <= fold->request->to_ns) {
+		const bool is_used = cell_file_has(cells, *end) && !fold->left_out[*end];
+
+		if (!is_used && *end - *begin >= fold->least_run)
+			return true;
+		++*end;
+		if (!is_used)
+			*begin = *end;
+	}
+	return *end - *begin >= fold->least_run;
+}
+
+/* The events before each run of cells, the cells, and the events behind them, which may be none: what files say of the
+ * log is read then, too. */
+static int add_all(const struct crew_fold *fold, struct crew_fold_share *share)
+{
+	uint64_t at_ns = fold->request->from_ns;
+	uint32_t begin, end;
+	int error = 0;
+
+	while (!error && find_run(fold, at_ns, &begin, &end)) {
+		const uint64_t begin_ns = cell_file_at(&fold->cells, begin);
+
+		if (at_ns < begin_ns)
+			error = add_part(fold, share, at_ns, begin_ns, false);
+		if (!error)
+			error = add_cells(fold, share, begin, end);
+		at_ns = cell_file_at(&fold->cells, end);
+	}
+	return error ? error : add_part(fold, share, at_ns, fold->request->to_ns, true);
+}
+
+static int read_with(const struct crew_fold *fold, struct crew_fold_share *share,
 		     uint32_t intervals_max)
 {
 	int error = stream_fold_init(&share->fold, share->source, fold->uncaptured, intervals_max);
 
 	if (!error)
-		error = add_all(fold, share, thread);
+		error = add_all(fold, share);
 	stream_fold_end(&share->fold);
 	return error == -E2BIG ? -EAGAIN : error;
 }
@@ -148,10 +233,12 @@ static void read_share(void *context, uint32_t part)
 	const struct crew_fold *fold = context;
 	struct crew_fold_share *share = &((struct crew_fold *)context)->shares[part];
 
-	share->error = read_with(fold, share, part, STREAM_FOLD_INTERVALS);
+	share->error = read_with(fold, share, STREAM_FOLD_INTERVALS);
 	if (share->error == -ERANGE) {
 		stream_fold_fini(&share->fold);
-		share->error = read_with(fold, share, part, STREAM_TIMELINE_DEVICE_INTERVALS);
+		share->nr_cells = 0;
+		share->nr_unsure = 0;
+		share->error = read_with(fold, share, STREAM_TIMELINE_DEVICE_INTERVALS);
 	}
 	if (share->error == -ERANGE)
 		share->error = -EAGAIN;
@@ -163,6 +250,7 @@ static int sum_up(struct crew_fold *fold)
 	int error = 0;
 
 	fold->counts = fold->shares[0].fold.counts;
+	fold->nr_cells = fold->shares[0].nr_cells;
 	fold->nr_work = fold->nr_waits = fold->nr_launchless = fold->last_ns = 0;
 	for (uint32_t i = 0; i < fold->nr; i++) {
 		const struct crew_fold_share *share = &fold->shares[i];
@@ -206,23 +294,60 @@ static bool takes_cells(const struct crew_fold *fold)
 	       (!uncaptured || !uncaptured->processes.nr_pauses);
 }
 
-static int init(struct crew_fold *fold, const struct roster *roster)
+static int open_cells(struct crew_fold *fold)
 {
-	int error = process_shares_init(&fold->divided, roster);
+	const struct timeline_request *request = fold->request;
+	struct cell_file *cells = &fold->cells;
+	const int error = cell_file_open(cells, fold->source);
 
-	if (!error && takes_cells(fold))
-		error = cell_file_open(&fold->cells, fold->source);
-	if (!error && fold->cells.parts && fold->cells.head.nr_shares == fold->divided.nr)
-		cell_file_find(&fold->cells, fold->request->from_ns, fold->request->to_ns,
-			       &fold->begin_cell, &fold->end_cell);
-	return error;
+	if (error || !cells->parts)
+		return error;
+	if (cells->head.nr_shares != fold->divided.nr) {
+		cell_file_close(cells);
+		return 0;
+	}
+	fold->left_out = calloc(cells->head.nr_cells, sizeof(*fold->left_out));
+	if (!fold->left_out)
+		return -ENOMEM;
+	const uint32_t begin = cell_behind(cells, request->from_ns);
+	const uint32_t end = cell_file_of(cells, request->to_ns);
+
+	fold->least_run = begin < end ? (end - begin) / RUNS_MOST : 0;
+	if (!fold->least_run)
+		fold->least_run = 1;
+	return 0;
 }
 
-/* Without cells that cannot be used: without all if they are damaged. Without the first one if work from before the
- * time runs into it: it began in the time in the cell's sums, and here it did not. */
-static void leave_out_cells(struct crew_fold *fold, int error)
+/* Without cells that cannot be used. Damaged ones are. So is a cell into which work from before the time runs: it began
+ * in the time in the cell's sums, and here it did not. */
+static void leave_out_cells(struct crew_fold *fold)
 {
-	fold->begin_cell = error == -ESTALE ? fold->begin_cell + 1 : fold->end_cell;
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < fold->nr; i++) {
+		const struct crew_fold_share *share = &fold->shares[i];
+
+		if (share->bad_cell == UINT32_MAX)
+			continue;
+		fold->nr_damaged += share->error != -ESTALE;
+		fold->left_out[share->bad_cell] = is_any = true;
+	}
+	if (!is_any || fold->nr_damaged > DAMAGED_MOST)
+		close_cells(fold);
+}
+
+static bool is_of_cells(int error)
+{
+	return error == -ESTALE || error == -EPROTO || error == -EAGAIN;
+}
+
+static uint64_t count_unsure(const struct crew_fold *fold)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < fold->nr; i++)
+		nr += fold->shares[i].nr_unsure;
+	return nr;
 }
 
 int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
@@ -236,19 +361,18 @@ int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 				   .request = request,
 				   .uncaptured = uncaptured,
 				   .reach_ns = REACH_NS};
-	int error = init(fold, roster);
+	int error = process_shares_init(&fold->divided, roster);
+	if (!error && takes_cells(fold))
+		error = open_cells(fold);
 	while (!error) {
 		error = read_all(fold, size < fold->divided.nr ? size : fold->divided.nr);
 		const bool is_all = request->from_ns <= first_ns ||
 				    request->from_ns - first_ns <= fold->reach_ns;
-		const bool has_cells = fold->begin_cell < fold->end_cell;
 
-		if (has_cells && (error == -ESTALE || error == -EPROTO || error == -EAGAIN))
-			leave_out_cells(fold, error);
-		else if ((error && error != -EAGAIN) || is_all || !fold->nr_launchless)
+		if (fold->cells.parts && is_of_cells(error))
+			leave_out_cells(fold);
+		else if (error || is_all || !count_unsure(fold))
 			break;
-		else if (fold->reach_ns >= REACH_MOST)
-			return -EAGAIN;
 		else
 			fold->reach_ns *= REACH_FACTOR;
 		fini_shares(fold);

@@ -1,6 +1,6 @@
 /* Folds the events of a long time by several threads, each those of other processes. Where sums of cells of time are
- * kept (cell_file.h), only events at the time's ends are read. Memory is bounded by what the sums need. Part of the
- * slice; used by one thread. */
+ * kept (cell_file.h), only events at the time's ends, and of cells without sums, are read. Memory is bounded by what
+ * the sums need. Part of the slice; used by one thread. */
 #ifndef CREW_FOLD_H
 #define CREW_FOLD_H
 
@@ -16,6 +16,9 @@ struct crew_fold_share {
 	struct stream_fold fold;
 	struct timeline_source *source; /* owns, but that of the first share */
 	uint8_t *processes;             /* owns; of the request */
+	uint64_t nr_unsure; /* pieces of work whose launch may be before what was read */
+	uint32_t nr_cells;  /* as that of all */
+	uint32_t bad_cell;  /* which the error is of; UINT32_MAX: of none */
 	int error;
 };
 
@@ -26,7 +29,10 @@ struct crew_fold {
 	uint64_t reach_ns;                      /* how far before the time launches were read */
 	struct process_shares divided;          /* owns */
 	struct cell_file cells;
-	uint32_t begin_cell, end_cell; /* in place of whose events sums are added; equal: none */
+	bool *left_out;      /* owns; by cell: those whose events are read */
+	uint32_t nr_damaged; /* of these */
+	uint32_t least_run;  /* so many cells are worth it */
+	uint32_t nr_cells;   /* in place of whose events sums were added */
 	struct crew_fold_share shares[THREAD_CREW_MOST];
 	uint32_t nr;
 	uint64_t nr_work, nr_waits, nr_launchless, last_ns; /* as those of stream_fold */
@@ -35,8 +41,7 @@ struct crew_fold {
 
 /* Folds the GPU work that begins in the request's time. source, request and uncaptured (NULL: all was
  * captured) are borrowed until fini. first_ns: of all events. 0; -EAGAIN: one reader has to read all events
- * (stream_fold.h), or something is damaged; or as
- * timeline_source_read(). Call crew_fold_fini() in any case. */
+ * (stream_fold.h), or something is damaged; or as timeline_source_read(). Call crew_fold_fini() in any case. */
 int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 		   const struct timeline_request *request, const struct uncaptured *uncaptured,
 		   uint64_t first_ns);

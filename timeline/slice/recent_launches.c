@@ -8,6 +8,9 @@
 void recent_launches_fini(struct recent_launches *launches)
 {
 	free(launches->places);
+	launch_ids_fini(&launches->gone);
+	launch_ids_fini(&launches->gone_calls);
+	launch_ids_fini(&launches->launchless);
 	*launches = (struct recent_launches){0};
 }
 
@@ -55,6 +58,20 @@ static bool is_of(const struct recent_place *place, uint16_t window, uint32_t co
 	return place->correlation_id == correlation_id && place->window == window;
 }
 
+static int leave(struct recent_launches *launches, struct recent_place *place, size_t *room_bytes)
+{
+	int error = 0;
+
+	if (place->has_launch)
+		error = launch_ids_add(&launches->gone, place->window, place->correlation_id,
+				       room_bytes);
+	if (place->has_call && !error)
+		error = launch_ids_add(&launches->gone_calls, place->window, place->correlation_id,
+				       room_bytes);
+	*place = (struct recent_place){0};
+	return error;
+}
+
 /* Returns an empty place, or that with the launch's key. NULL: no memory. */
 static struct recent_place *make_place(struct recent_launches *launches,
 				       const struct timeline_launch *launch, size_t *room_bytes)
@@ -74,9 +91,7 @@ static struct recent_place *make_place(struct recent_launches *launches,
 			if (!error)
 				continue;
 		}
-		launches->has_dropped = true;
-		*place = (struct recent_place){0};
-		return place;
+		return leave(launches, place, room_bytes) ? NULL : place;
 	}
 }
 
@@ -90,6 +105,8 @@ int recent_launches_add(struct recent_launches *launches, const struct timeline_
 		return -ENOMEM;
 	/* All of a key are needed before its work is. */
 	launches->is_odd |= place->was_found || (is_call ? place->has_call : place->has_launch);
+	launches->is_late |=
+		launch_ids_may_have(&launches->launchless, launch->window, launch->correlation_id);
 	place->correlation_id = launch->correlation_id;
 	place->window = launch->window;
 	*(is_call ? &place->call : &place->launch) =
@@ -130,4 +147,15 @@ const struct recent_launch *recent_launches_find(struct recent_launches *launche
 	/* A call that lies between work and launch hides the launch. */
 	launches->is_odd |= place->has_call && place->launch.time_ns > work->end_ns;
 	return &place->launch;
+}
+
+int recent_launches_lacks(struct recent_launches *launches, const struct timeline_work *work,
+			  size_t *room_bytes, bool *is_sure)
+{
+	*is_sure =
+		!launch_ids_may_have(&launches->gone, work->window, work->correlation_id) &&
+		(work->kind != RECORD_GPU_SYNC ||
+		 !launch_ids_may_have(&launches->gone_calls, work->window, work->correlation_id));
+	return launch_ids_add(&launches->launchless, work->window, work->correlation_id,
+			      room_bytes);
 }

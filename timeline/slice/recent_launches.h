@@ -1,12 +1,15 @@
 /* The latest launches of a process, found by what their GPU work names. Work finds the same launch as in
  * timeline_events.h, as long as both are here; what may differ is told. Room is by correlation ids, which rise, so a
- * launch goes when another one with the same place comes. Part of the slice; one thread. */
+ * launch goes when another one with the same place comes. Of those that have gone the ids stay. Part of the slice; one
+ * thread. */
 #ifndef RECENT_LAUNCHES_H
 #define RECENT_LAUNCHES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "launch_ids.h"
 
 #include "timeline/trace/timeline_source.h"
 
@@ -28,9 +31,11 @@ struct recent_place {
 
 /* Zeroed memory has none. */
 struct recent_launches {
-	struct recent_place *places; /* owns */
-	uint32_t nr_places;          /* 0, or a power of two */
-	bool has_dropped;            /* some have gone */
+	struct recent_place *places;        /* owns */
+	uint32_t nr_places;                 /* 0, or a power of two */
+	struct launch_ids gone, gone_calls; /* those that have no place any more */
+	struct launch_ids launchless;       /* of recent_launches_lacks() */
+	bool is_late;                       /* a launch came behind that */
 	bool is_odd; /* what was found, or not, may be something else if all launches are known */
 };
 
@@ -53,5 +58,10 @@ static inline void recent_launches_prefetch(const struct recent_launches *launch
 /* NULL: it is not here. Borrowed until the next add. */
 const struct recent_launch *recent_launches_find(struct recent_launches *launches,
 						 const struct timeline_work *work);
+
+/* Notes that work has no launch, because it is not here. *is_sure: it has not been here and gone. *room_bytes: as
+ * before. 0 or -ENOMEM. */
+int recent_launches_lacks(struct recent_launches *launches, const struct timeline_work *work,
+			  size_t *room_bytes, bool *is_sure);
 
 #endif

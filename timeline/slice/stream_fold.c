@@ -17,6 +17,7 @@ int stream_fold_init(struct stream_fold *fold, struct timeline_source *source,
 	*fold = (struct stream_fold){
 		.source = source,
 		.is_sure = true,
+		.launches_ns = UINT64_MAX,
 		.totals = fold_table_create(),
 		.processes = calloc(nr + 1ull, sizeof(*fold->processes)),
 		.nr_processes = nr,
@@ -69,6 +70,7 @@ void stream_fold_begin_cell(struct stream_fold *fold, uint64_t at_ns)
 	busy_lanes_begin_cell(&fold->busy, at_ns);
 	fold->nr_work = fold->nr_waits = fold->nr_launchless = fold->last_ns = 0;
 	fold->counts = (struct timeline_counts){0};
+	fold->launches_ns = UINT64_MAX;
 	fold->is_sure = true;
 }
 
@@ -143,14 +145,23 @@ static int make_notes(struct stream_fold_process *process)
 	return process->rows ? 0 : -ENOMEM;
 }
 
-static int add_work(struct stream_fold *fold, const struct timeline_work *work,
-		    const struct fold_key *key)
+/* Whatever the work's launch is. */
+static int add_busy(struct stream_fold *fold, const struct timeline_work *work)
+{
+	if (uncaptured_work_add(&fold->in_pauses, work))
+		return -ENOMEM;
+	return busy_lanes_add(&fold->busy, work,
+			      work->kind == RECORD_GPU_KERNEL &&
+				      nccl_names_have(&fold->nccl, work->name_id));
+}
+
+static int add_total(struct stream_fold *fold, const struct timeline_work *work,
+		     const struct fold_key *key)
 {
 	struct stream_fold_process *process = &fold->processes[work->process_id - 1];
 	struct fold_row *row = find_row(fold, process, key);
 
-	if (!row || fold_row_add_one(row, work->end_ns - work->start_ns, work->bytes) ||
-	    uncaptured_work_add(&fold->in_pauses, work))
+	if (!row || fold_row_add_one(row, work->end_ns - work->start_ns, work->bytes))
 		return -ENOMEM;
 	process->nr_records++;
 	process->nr_matched += key->matched;
@@ -160,15 +171,58 @@ static int add_work(struct stream_fold *fold, const struct timeline_work *work,
 		fold->nr_work++;
 		fold->nr_launchless += !key->matched;
 	}
-	return busy_lanes_add(&fold->busy, work,
-			      work->kind == RECORD_GPU_KERNEL &&
-				      nccl_names_have(&fold->nccl, work->name_id));
+	return 0;
 }
 
 /* ---- what comes */
 
+static const struct recent_launch *find_launch(struct stream_fold *fold,
+					       const struct timeline_work *work)
+{
+	const struct recent_launch *launch =
+		recent_launches_find(&fold->processes[work->process_id - 1].launches, work);
+
+	if (launch && launch->time_ns < fold->launches_ns)
+		fold->launches_ns = launch->time_ns;
+	return launch;
+}
+
+/* Work without a launch has none, as long as that has not gone. */
+static int end_waiting(struct stream_fold *fold, uint32_t nr)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr && !error; i++) {
+		const struct timeline_work *work = &fold->waiting[i];
+		struct stream_fold_process *process = &fold->processes[work->process_id - 1];
+		const struct recent_launch *launch = find_launch(fold, work);
+		const struct fold_key key = key_of(work, launch);
+		bool is_sure = true;
+
+		if (!launch)
+			error = recent_launches_lacks(&process->launches, work, &fold->room_bytes,
+						      &is_sure);
+		fold->is_sure &= is_sure;
+		if (!error)
+			error = make_notes(process);
+		if (!error)
+			error = add_total(fold, work, &key);
+	}
+	fold->nr_waiting -= nr;
+	if (fold->nr_waiting)
+		memmove(fold->waiting, fold->waiting + nr,
+			fold->nr_waiting * sizeof(*fold->waiting));
+	return error;
+}
+
 static int wait_for_launch(struct stream_fold *fold, const struct timeline_work *work)
 {
+	if (fold->nr_waiting == STREAM_FOLD_WAITING) {
+		const int error = end_waiting(fold, STREAM_FOLD_WAITING / 2);
+
+		if (error)
+			return error;
+	}
 	if (array_reserve(&fold->waiting, &fold->room_waiting, fold->nr_waiting + 1ull,
 			  sizeof(*work)))
 		return -ENOMEM;
@@ -183,8 +237,7 @@ static int find_launches(struct stream_fold *fold)
 	for (uint32_t i = 0; i < fold->nr_pieces && !error; i++) {
 		struct stream_fold_piece *piece = &fold->pieces[i];
 		struct stream_fold_process *process = &fold->processes[piece->work.process_id - 1];
-		const struct recent_launch *launch =
-			recent_launches_find(&process->launches, &piece->work);
+		const struct recent_launch *launch = find_launch(fold, &piece->work);
 
 		piece->has_launch = launch != NULL;
 		if (!launch) {
@@ -241,9 +294,13 @@ static int add_pieces(struct stream_fold *fold)
 
 	if (!error)
 		prefetch(fold);
-	for (uint32_t i = 0; i < fold->nr_pieces && !error; i++)
-		if (fold->pieces[i].has_launch)
-			error = add_work(fold, &fold->pieces[i].work, &fold->pieces[i].key);
+	for (uint32_t i = 0; i < fold->nr_pieces && !error; i++) {
+		const struct stream_fold_piece *piece = &fold->pieces[i];
+
+		error = add_busy(fold, &piece->work);
+		if (!error && piece->has_launch)
+			error = add_total(fold, &piece->work, &piece->key);
+	}
 	fold->nr_pieces = 0;
 	return error;
 }
@@ -278,26 +335,13 @@ static int take_work(void *context, const struct timeline_work *work)
 	return fold->nr_pieces == STREAM_FOLD_PIECES ? add_pieces(fold) : 0;
 }
 
-/* Work without a launch has none, as long as no launch has gone. */
-static int end_waiting(struct stream_fold *fold)
+bool stream_fold_is_odd(const struct stream_fold *fold)
 {
-	int error = 0;
+	bool is = false;
 
-	for (uint32_t i = 0; i < fold->nr_waiting && !error; i++) {
-		const struct timeline_work *work = &fold->waiting[i];
-		struct stream_fold_process *process = &fold->processes[work->process_id - 1];
-		const struct recent_launch *launch = recent_launches_find(&process->launches, work);
-		const struct fold_key key = key_of(work, launch);
-
-		fold->is_sure &= launch || !process->launches.has_dropped;
-		error = make_notes(process);
-		if (!error)
-			error = add_work(fold, work, &key);
-	}
-	fold->nr_waiting = 0;
 	for (uint32_t i = 0; i < fold->nr_processes; i++)
-		fold->is_sure &= !fold->processes[i].launches.is_odd;
-	return error;
+		is |= fold->processes[i].launches.is_odd;
+	return is;
 }
 
 /* What files say of the log, the last reading knows. */
@@ -331,17 +375,29 @@ int stream_fold_add(struct stream_fold *fold, const struct timeline_request *req
 	if (!error)
 		error = add_pieces(fold);
 	if (!error)
-		error = end_waiting(fold);
+		error = end_waiting(fold, fold->nr_waiting);
+	fold->is_sure &= !stream_fold_is_odd(fold);
 	return !error && !fold->is_sure ? -EAGAIN : error;
 }
 
-bool stream_fold_has_launches(const struct stream_fold *fold)
+uint64_t stream_fold_nr_unmatched(const struct stream_fold *fold)
 {
-	bool has = true;
+	uint64_t nr = 0;
 
 	for (uint32_t i = 0; i < fold->nr_processes; i++)
-		has &= fold->processes[i].nr_matched == fold->processes[i].nr_records;
-	return has;
+		nr += fold->processes[i].nr_records - fold->processes[i].nr_matched;
+	return nr;
+}
+
+bool stream_fold_take_late(struct stream_fold *fold)
+{
+	bool is_late = false;
+
+	for (uint32_t i = 0; i < fold->nr_processes; i++) {
+		is_late |= fold->processes[i].launches.is_late;
+		fold->processes[i].launches.is_late = false;
+	}
+	return is_late;
 }
 
 bool stream_fold_is_plain(const struct timeline_counts *counts)

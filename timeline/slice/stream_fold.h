@@ -14,6 +14,9 @@
 /* Bytes for launches of all its processes together. */
 #define STREAM_FOLD_ROOM (256u << 20)
 
+/* Pieces of work that wait for their launches at most. The first ones of more have none. */
+#define STREAM_FOLD_WAITING 65536u
+
 #define STREAM_FOLD_INTERVALS 256u /* of a timeline at first: most records are in order */
 
 #define STREAM_FOLD_NOTES 1024u /* rows of a process that are noted */
@@ -45,6 +48,7 @@ struct stream_fold {
 	uint32_t nr_pieces;
 	struct timeline_work *waiting; /* owns; their launches are not there so far */
 	uint32_t nr_waiting, room_waiting;
+	uint64_t launches_ns; /* when the first launch that was found was; UINT64_MAX: none was */
 	struct nccl_names nccl;
 	size_t room_bytes;
 	uint64_t nr_work, nr_waits, nr_launchless; /* as those of slice_fold */
@@ -66,8 +70,14 @@ void stream_fold_fini(struct stream_fold *fold);
 int stream_fold_add(struct stream_fold *fold, const struct timeline_request *request,
 		    uint64_t from_ns, uint64_t to_ns);
 
-/* Returns whether all its records have found their launches. */
-bool stream_fold_has_launches(const struct stream_fold *fold);
+/* Returns whether launches of the last part may be others for some work. */
+bool stream_fold_is_odd(const struct stream_fold *fold);
+
+/* Returns how many of its records have no launch. */
+uint64_t stream_fold_nr_unmatched(const struct stream_fold *fold);
+
+/* Returns whether a launch has come since the last time behind work that was taken as without one. */
+bool stream_fold_take_late(struct stream_fold *fold);
 
 /* Returns whether nothing was damaged or unknown: what several readers may have counted, one has to count. */
 bool stream_fold_is_plain(const struct timeline_counts *counts);
