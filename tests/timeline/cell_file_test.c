@@ -81,11 +81,12 @@ static void add_to_fresh_fold(const struct fold_fixture *f, const uint8_t *data,
 	uint8_t processes[FOLD_FIXTURE_PROCESSES];
 	struct cell_part_rows rows = {0};
 	struct stream_fold fold;
+	uint64_t stale_ns;
 
 	memset(processes, 1, sizeof(processes));
 	assert_int_equal(stream_fold_init(&fold, f->source, NULL, STREAM_FOLD_INTERVALS), 0);
 	const int error = cell_part_add(&fold, data, size, FIRST_NS, FIRST_NS + CELLS_FIXTURE_NS,
-					processes, &rows);
+					processes, &rows, &stale_ns);
 	assert_true(error == 0 || error == -EPROTO || error == -ESTALE || error == -E2BIG);
 	cell_part_rows_fini(&rows);
 	stream_fold_end(&fold);

@@ -3,7 +3,10 @@
 
 #include "cells_fixture.h"
 
+#include "base/thread_crew.h"
 #include "timeline/cells/cell_file.h"
+#include "timeline/log/event_log.h"
+#include "timeline/log/event_packer.h"
 
 #define CELLS 20u
 
@@ -78,6 +81,49 @@ static void short_runs_are_left_out(void **state)
 	check_all(f, 4 * CELLS - 7);
 }
 
+static uint32_t nr_readings;
+
+void __real_thread_crew_run(uint32_t nr_threads, thread_crew_work *work, void *context);
+void __wrap_thread_crew_run(uint32_t nr_threads, thread_crew_work *work, void *context);
+
+void __wrap_thread_crew_run(uint32_t nr_threads, thread_crew_work *work, void *context)
+{
+	nr_readings++;
+	__real_thread_crew_run(nr_threads, work, context);
+}
+
+/* Work that began before a range, and runs into many of its cells, has all of them left out at once. */
+static void cells_that_earlier_work_runs_into_are_left_out_together(void **state)
+{
+	struct fold_fixture *f = *state;
+	struct event_log *log = fold_fixture_write_more(f);
+	const uint64_t start_ns = FOLD_FIXTURE_FIRST_NS + FOLD_FIXTURE_BLOCK_NS + 17;
+	const uint32_t id = ++f->next_id;
+	const struct timeline_request request = {
+		.from_ns = FOLD_FIXTURE_FIRST_NS + 3 * FOLD_FIXTURE_BLOCK_NS + 5,
+		.to_ns = FOLD_FIXTURE_FIRST_NS + CELLS_FIXTURE_NS};
+
+	fold_fixture_add_launch(event_log_packer(log), id, start_ns - 10, 1, 0);
+	event_packer_record(
+		event_log_packer(log),
+		&(struct gpu_record){.start_ns = start_ns,
+				     .end_ns = start_ns + 25 * (uint64_t)FOLD_FIXTURE_BLOCK_NS,
+				     .correlation_id = id,
+				     .window = (uint16_t)(1 + id % 2),
+				     .name_id = 1,
+				     .context_id = 1,
+				     .stream_id = 1});
+	fold_fixture_end_more(log);
+	cells_fixture_make(f, 2 * CELLS, 0);
+	for (f->nr_cpus = 1; f->nr_cpus < 6; f->nr_cpus += 2) {
+		nr_readings = 0;
+		f->nr_cells = 0;
+		fold_fixture_check(f, &request);
+		assert_int_equal(nr_readings, 2);
+		assert_in_range(f->nr_cells, 10, 14);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fold_fixture_tear_down)
 
 int main(void)
@@ -86,6 +132,7 @@ int main(void)
 		TEST(a_damaged_cell_is_left_out_alone),
 		TEST(of_many_damaged_cells_none_is_used),
 		TEST(short_runs_are_left_out),
+		TEST(cells_that_earlier_work_runs_into_are_left_out_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,7 @@ struct adding {
 	struct cell_part_rows *rows;
 	uint32_t nr_names, nr_stacks;
 	struct busy_place place;
+	uint64_t stale_ns; /* as cell_part_add()'s */
 };
 
 static bool is_of(const struct adding *adding, uint32_t process_id)
@@ -355,6 +356,19 @@ static int put_busy(struct cell_bytes *bytes, const struct busy_lanes *lanes, ui
 	return error ? error : cell_bytes_put(bytes, 0);
 }
 
+/* Goes on where other work runs into the cell: how long that of others does is to be known, too. */
+static int note_stale(struct adding *adding, const struct timeline_cell *cell, int error)
+{
+	if (error != -ESTALE)
+		return error;
+	/* It may be work that the maker has not seen, too. */
+	if (adding->stale_ns <= adding->place.at_ns)
+		adding->stale_ns = adding->place.at_ns + 1;
+	if (cell->carry_ns > adding->stale_ns)
+		adding->stale_ns = cell->carry_ns;
+	return 0;
+}
+
 static int add_streams(struct adding *adding)
 {
 	struct cell_input *input = &adding->input;
@@ -368,7 +382,9 @@ static int add_streams(struct adding *adding)
 		const struct timeline_cell cell = get_cell(adding, NULL);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
-		error = busy_lanes_add_stream_cell(&adding->fold->busy, place, &cell);
+		error = note_stale(
+			adding, &cell,
+			busy_lanes_add_stream_cell(&adding->fold->busy, place, &cell));
 	}
 	return error;
 }
@@ -386,14 +402,18 @@ static int add_devices(struct adding *adding)
 			cells[kind] = get_cell(adding, kind == BUSY_WORK ? NULL : cells);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
-		error = busy_lanes_add_device_cell(&adding->fold->busy, place, cells);
+		error = note_stale(
+			adding, cells,
+			busy_lanes_add_device_cell(&adding->fold->busy, place, cells));
 	}
 	while (!error && (place->device_id = cell_input_get_u32(input)) != 0) {
 		const struct timeline_cell cell = get_cell(adding, NULL);
 
 		if (input->is_damaged || place->device_id > adding->fold->busy.nr_devices)
 			return -EPROTO;
-		error = busy_lanes_add_shared_cell(&adding->fold->busy, place, &cell);
+		error = note_stale(
+			adding, &cell,
+			busy_lanes_add_shared_cell(&adding->fold->busy, place, &cell));
 	}
 	return error;
 }
@@ -410,7 +430,8 @@ int cell_part_write(struct stream_fold *fold, uint64_t at_ns, struct cell_bytes 
 }
 
 int cell_part_add(struct stream_fold *fold, const uint8_t *data, size_t size, uint64_t at_ns,
-		  uint64_t to_ns, const uint8_t *processes, struct cell_part_rows *rows)
+		  uint64_t to_ns, const uint8_t *processes, struct cell_part_rows *rows,
+		  uint64_t *stale_ns)
 {
 	const struct collection *names = timeline_source_profile(fold->source)->collection;
 	const struct catalog_size known = catalog_size(names->catalog);
@@ -429,6 +450,9 @@ int cell_part_add(struct stream_fold *fold, const uint8_t *data, size_t size, ui
 		error = add_streams(&adding);
 	if (!error)
 		error = add_devices(&adding);
+	*stale_ns = adding.stale_ns;
+	if (!error && adding.stale_ns)
+		return -ESTALE;
 	if (!error)
 		error = add_rows(&adding);
 	return error || (!adding.input.is_damaged && adding.input.at == adding.input.end) ? error

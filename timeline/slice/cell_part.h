@@ -23,9 +23,10 @@ void cell_part_rows_fini(struct cell_part_rows *rows);
 
 /* Adds the cell [at_ns, to_ns) to a fold, in place of its records. The fold has no records that begin in it or later.
  * processes: [id - 1], nonzero: the part may have sums of it. 0; -ESTALE: records that began before at_ns run into the
- * cell, which the cell's maker has not seen so, or not so long; -EPROTO: the bytes are damaged; -E2BIG; -ENOMEM. After
- * an error the fold's sums are not whole. */
+ * cell, which the cell's maker has not seen so, or not so long: the maker's run until *stale_ns, behind at_ns; -EPROTO:
+ * the bytes are damaged; -E2BIG; -ENOMEM. After an error the fold's sums are not whole. */
 int cell_part_add(struct stream_fold *fold, const uint8_t *data, size_t size, uint64_t at_ns,
-		  uint64_t to_ns, const uint8_t *processes, struct cell_part_rows *rows);
+		  uint64_t to_ns, const uint8_t *processes, struct cell_part_rows *rows,
+		  uint64_t *stale_ns);
 
 #endif

@@ -144,7 +144,8 @@ static int add_group(const struct crew_fold *fold, struct crew_fold_share *share
 		if (!error)
 			error = cell_part_add(
 				&share->fold, data, size, cell_file_at(&fold->cells, cell),
-				cell_file_at(&fold->cells, cell + 1), share->processes, &rows);
+				cell_file_at(&fold->cells, cell + 1), share->processes, &rows,
+				&share->stale_ns);
 		if (error)
 			share->bad_cell = cell;
 	}
@@ -318,8 +319,8 @@ static int open_cells(struct crew_fold *fold)
 	return 0;
 }
 
-/* Without cells that cannot be used. Damaged ones are. So is a cell into which work from before the time runs: it began
- * in the time in the cell's sums, and here it did not. */
+/* Without cells that cannot be used. Damaged ones are not. Nor are cells into which work from before the time runs: it
+ * began in the time in the cell's sums, and here it did not. */
 static void leave_out_cells(struct crew_fold *fold)
 {
 	bool is_any = false;
@@ -331,6 +332,11 @@ static void leave_out_cells(struct crew_fold *fold)
 			continue;
 		fold->nr_damaged += share->error != -ESTALE;
 		fold->left_out[share->bad_cell] = is_any = true;
+		for (uint32_t cell = share->bad_cell + 1;
+		     share->error == -ESTALE && cell < fold->cells.head.nr_cells &&
+		     cell_file_at(&fold->cells, cell) < share->stale_ns;
+		     cell++)
+			fold->left_out[cell] = true;
 	}
 	if (!is_any || fold->nr_damaged > DAMAGED_MOST)
 		close_cells(fold);

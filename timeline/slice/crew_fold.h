@@ -19,6 +19,7 @@ struct crew_fold_share {
 	uint64_t nr_unsure; /* pieces of work whose launch may be before what was read */
 	uint32_t nr_cells;  /* as that of all */
 	uint32_t bad_cell;  /* which the error is of; UINT32_MAX: of none */
+	uint64_t stale_ns;  /* of -ESTALE: cells that begin before cannot be used either */
 	int error;
 };
 
