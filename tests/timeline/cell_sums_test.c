@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cells_fixture.h"
 
+#include "aggregator/profile/collection.h"
 #include "timeline/log/event_log.h"
 #include "timeline/log/event_packer.h"
 
@@ -79,16 +81,47 @@ static void work_runs_through_several_cells(void **state)
 	assert_in_range(f->nr_cells, 30, 50);
 }
 
-static void cells_are_of_all_processes(void **state)
+/* Asserts that no cell is looked at. */
+static void check_without_cells(struct fold_fixture *f, const struct timeline_request *request,
+				const struct uncaptured *uncaptured)
+{
+	struct crew_fold fold;
+
+	assert_int_equal(crew_fold_read(&fold, f->source, request, uncaptured, FIRST_NS), 0);
+	assert_int_equal(fold.nr_cells + fold.nr_damaged, 0);
+	crew_fold_fini(&fold);
+}
+
+static void cells_are_of_all_processes_and_ranks(void **state)
 {
 	struct fold_fixture *f = *state;
-	uint8_t processes[FOLD_FIXTURE_PROCESSES] = {1, 1, 0, 0, 1, 0, 1, 1, 0};
-	struct timeline_request request = CELLS_FIXTURE_ALL;
+	const uint8_t some[FOLD_FIXTURE_PROCESSES] = {1, 1, 0, 0, 1, 0, 1, 1, 0};
+	struct timeline_request requests[] = {CELLS_FIXTURE_ALL, CELLS_FIXTURE_ALL};
 
 	cells_fixture_make(f, 16, 0);
-	request.processes = processes;
-	fold_fixture_check(f, &request);
-	assert_int_equal(f->nr_cells, 0);
+	requests[0].processes = some;
+	requests[1].ranks = some;
+	requests[1].nr_ranks = FOLD_FIXTURE_PROCESSES;
+	for (uint32_t i = 0; i < 2; i++) {
+		fold_fixture_check(f, &requests[i]);
+		check_without_cells(f, &requests[i], NULL);
+	}
+}
+
+/* How much of a cell's work was in a pause is not in its sums. */
+static void cells_are_of_captured_time(void **state)
+{
+	struct fold_fixture *f = *state;
+	struct capture_pauses pauses = {.pauses = calloc(1, sizeof(*pauses.pauses)),
+					.nr_pauses = 1};
+	struct uncaptured uncaptured;
+
+	assert_non_null(pauses.pauses);
+	pauses.pauses[0] = (struct capture_pause){FIRST_NS + BLOCK_NS, FIRST_NS + 2 * BLOCK_NS, 1};
+	assert_int_equal(uncaptured_init(&uncaptured, f->profile.collection->roster, pauses), 0);
+	cells_fixture_make(f, 16, 0);
+	check_without_cells(f, &CELLS_FIXTURE_ALL, &uncaptured);
+	uncaptured_fini(&uncaptured);
 }
 
 /* ---- what has no sums */
@@ -176,7 +209,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(any_range_has_the_sums_of_its_events),
 		TEST(work_runs_through_several_cells),
-		TEST(cells_are_of_all_processes),
+		TEST(cells_are_of_all_processes_and_ranks),
+		TEST(cells_are_of_captured_time),
 		TEST_SHORT(a_cell_with_work_before_its_launch_has_none),
 		TEST(a_log_whose_ids_come_again_has_none),
 		TEST(a_damaged_log_has_none),

@@ -223,8 +223,6 @@ static int init(struct maker *maker, uint64_t first_ns, uint64_t last_ns, uint32
 	maker->parts = calloc(nr_parts, sizeof(*maker->parts));
 	maker->bytes = calloc(nr_parts, sizeof(*maker->bytes));
 	maker->nr_threads = thread_crew_size();
-	if (maker->nr_threads > maker->shares.nr)
-		maker->nr_threads = maker->shares.nr;
 	if (error || !maker->parts || !maker->bytes ||
 	    nccl_waits_load(&maker->nccl, timeline_source_store(maker->source), NULL) == -ENOMEM)
 		return -ENOMEM;
