@@ -219,6 +219,7 @@ static int add_all(const struct crew_fold *fold, struct crew_fold_share *share)
 static int read_with(const struct crew_fold *fold, struct crew_fold_share *share,
 		     uint32_t intervals_max)
 {
+	share->nr_unsure = share->nr_cells = 0;
 	int error = stream_fold_init(&share->fold, share->source, fold->uncaptured, intervals_max);
 
 	if (!error)
@@ -236,8 +237,6 @@ static void read_share(void *context, uint32_t part)
 	share->error = read_with(fold, share, STREAM_FOLD_INTERVALS);
 	if (share->error == -ERANGE) {
 		stream_fold_fini(&share->fold);
-		share->nr_cells = 0;
-		share->nr_unsure = 0;
 		share->error = read_with(fold, share, STREAM_TIMELINE_DEVICE_INTERVALS);
 	}
 	if (share->error == -ERANGE)
