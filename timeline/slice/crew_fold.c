@@ -7,9 +7,8 @@
 #include "cell_part.h"
 
 #include "aggregator/profile/collection.h"
+#include "timeline/trace/timeline_events.h"
 
-#define REACH_NS     1000000000u /* at first; each time so many times as much */
-#define REACH_FACTOR 8u
 #define RUNS_MOST    16u /* of cells: events from before each are read for their launches */
 #define DAMAGED_MOST 8u  /* cells; with more of them none is used */
 
@@ -359,7 +358,7 @@ int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 	*fold = (struct crew_fold){.source = source,
 				   .request = request,
 				   .uncaptured = uncaptured,
-				   .reach_ns = REACH_NS};
+				   .reach_ns = TIMELINE_EVENTS_REACH_NS};
 	int error = process_shares_init(&fold->divided, roster);
 	if (!error && takes_cells(fold))
 		error = open_cells(fold);
@@ -373,7 +372,7 @@ int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 		else if (error || is_all || !count_unsure(fold))
 			break;
 		else
-			fold->reach_ns *= REACH_FACTOR;
+			fold->reach_ns *= TIMELINE_EVENTS_REACH_FACTOR;
 		fini_shares(fold);
 		error = 0;
 	}
