@@ -7,6 +7,11 @@
 
 #define NAMES_MAX 8u /* further ones are counted */
 
+static const char *form(uint64_t nr, const char *one, const char *several)
+{
+	return nr == 1 ? one : several;
+}
+
 static void say_misnamed(const struct event_sums *sums)
 {
 	char name[EVENT_READER_NAME];
@@ -14,8 +19,8 @@ static void say_misnamed(const struct event_sums *sums)
 	event_reader_name(sums->misnamed_number, name);
 	log_notice("%" PRIu64 " file%s of the timeline %s another number inside than in the name, "
 		   "as copies have: left out, for instance %s",
-		   sums->misnamed, sums->misnamed == 1 ? "" : "s",
-		   sums->misnamed == 1 ? "has" : "have", name);
+		   sums->misnamed, form(sums->misnamed, "", "s"),
+		   form(sums->misnamed, "has", "have"), name);
 }
 
 /* Single events that are damaged are of no file that is known. */
@@ -25,8 +30,9 @@ static void say_damaged(const struct event_sums *sums)
 
 	if (sums->damaged_number)
 		event_reader_name(sums->damaged_number, name);
-	log_warning("%" PRIu64 " damaged parts of the timeline's files were left out%s%s",
-		    sums->damaged, *name ? ", for instance of " : "", name);
+	log_warning("%" PRIu64 " damaged part%s of the timeline's files %s left out%s%s",
+		    sums->damaged, form(sums->damaged, "", "s"), form(sums->damaged, "was", "were"),
+		    *name ? ", for instance of " : "", name);
 }
 
 bool event_losses_say(const struct timeline_counts *counts, uint64_t nr_launchless,
@@ -36,46 +42,54 @@ bool event_losses_say(const struct timeline_counts *counts, uint64_t nr_launchle
 
 	if (nr_launchless)
 		log_notice("%" PRIu64
-			   " pieces of GPU work have no launch here: it came before this time, "
+			   " piece%s of GPU work %s no launch here: it came before this time, "
 			   "or before what was kept, or was not seen",
-			   nr_launchless);
+			   nr_launchless, form(nr_launchless, "", "s"),
+			   form(nr_launchless, "has", "have"));
 	if (sums->foreign)
-		log_notice("%" PRIu64 " files beside the timeline's are of another profile, or no "
-			   "regular files: they are left out",
-			   sums->foreign);
+		log_notice("%" PRIu64
+			   " file%s of another profile, or no regular file%s: %s left out",
+			   sums->foreign,
+			   form(sums->foreign, " beside the timeline's is",
+				"s beside the timeline's are"),
+			   form(sums->foreign, "", "s"), form(sums->foreign, "it is", "they are"));
 	if (sums->misnamed)
 		say_misnamed(sums);
 	if (sums->nameless)
-		log_notice("%" PRIu64 " files were written by an older version, and do not say of "
-			   "which profile they are",
-			   sums->nameless);
+		log_notice("%" PRIu64 " file%s written by an older version, and %s", sums->nameless,
+			   form(sums->nameless, " was", "s were"),
+			   form(sums->nameless, "does not say of which profile it is",
+				"do not say of which profile they are"));
 	if (sums->dropped_events)
-		log_notice("%" PRIu64
-			   " older events were dropped as --timeline and --max-size asked",
-			   sums->dropped_events);
+		log_notice("%" PRIu64 " older event%s dropped as --timeline and --max-size asked",
+			   sums->dropped_events, form(sums->dropped_events, " was", "s were"));
 	if (sums->lost_events)
-		log_warning("%" PRIu64 " events are missing: the disk did not take them",
-			    sums->lost_events);
+		log_warning("%" PRIu64 " event%s missing: the disk did not take %s",
+			    sums->lost_events, form(sums->lost_events, " is", "s are"),
+			    form(sums->lost_events, "it", "them"));
 	if (sums->damaged)
 		say_damaged(sums);
 	if (sums->compressed)
 		log_warning("%" PRIu64
-			    " blocks are compressed, and libzstd is missing (Debian: libzstd1)",
-			    sums->compressed);
+			    " block%s compressed, and libzstd is missing (Debian: libzstd1)",
+			    sums->compressed, form(sums->compressed, " is", "s are"));
 	if (nr_silent)
 		log_warning("%" PRIu32 " process%s no timeline", nr_silent,
-			    nr_silent == 1 ? " has" : "es have");
+			    form(nr_silent, " has", "es have"));
 	if (counts->unknown)
 		log_warning("%" PRIu64
-			    " events name what the profile, which is being written, does not know "
-			    "yet: they are left out",
-			    counts->unknown);
+			    " event%s what the profile, which is being written, does not know "
+			    "yet: %s left out",
+			    counts->unknown, form(counts->unknown, " names", "s name"),
+			    form(counts->unknown, "it is", "they are"));
 	if (counts->unclocked)
-		log_warning("%" PRIu64 " events are left out: their clock was never compared",
-			    counts->unclocked);
+		log_warning("%" PRIu64 " event%s left out: %s clock was never compared",
+			    counts->unclocked, form(counts->unclocked, " is", "s are"),
+			    form(counts->unclocked, "its", "their"));
 	if (counts->others)
-		log_notice("%" PRIu64 " records that are neither GPU work nor waits are left out",
-			   counts->others);
+		log_notice("%" PRIu64 " record%s left out", counts->others,
+			   form(counts->others, " that is neither GPU work nor a wait is",
+				"s that are neither GPU work nor waits are"));
 	return sums->lost_events || sums->damaged || sums->compressed || counts->unclocked ||
 	       nr_silent;
 }
@@ -85,7 +99,7 @@ void event_losses_say_workless(uint64_t nr_workless)
 	if (nr_workless)
 		log_notice("%" PRIu64 " launch%s no GPU work here: it came after this time, or "
 			   "never, or the call failed",
-			   nr_workless, nr_workless == 1 ? " has" : "es have");
+			   nr_workless, form(nr_workless, " has", "es have"));
 }
 
 /* What lies within the time. Pauses are in order of their processes. */

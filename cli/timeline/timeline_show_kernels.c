@@ -69,8 +69,9 @@ static int save(const struct timeline_show_kernels *show, struct timeline_source
 		return status;
 	if (times->nr_left_out)
 		log_warning("%" PRIu64
-			    " pieces of GPU work are left out: there are too many names or stacks",
-			    times->nr_left_out);
+			    " piece%s of GPU work %s left out: there are too many names or stacks",
+			    times->nr_left_out, times->nr_left_out == 1 ? "" : "s",
+			    times->nr_left_out == 1 ? "is" : "are");
 	return event_losses_say(&times->counts, 0,
 				timeline_source_silent(source, &show->request, &times->counts))
 		       ? EXIT_LOSS

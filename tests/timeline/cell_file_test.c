@@ -2,13 +2,18 @@
 #include "tests/support/cmocka_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cells_fixture.h"
 
+#include "base/output_file.h"
+#include "timeline/cells/cell_bytes.h"
 #include "timeline/cells/cell_file.h"
+#include "timeline/cells/cell_origin.h"
+#include "timeline/cells/process_shares.h"
 #include "timeline/log/event_log.h"
 #include "timeline/log/event_packer.h"
 #include "timeline/slice/cell_part.h"
@@ -45,6 +50,85 @@ static void another_profiles_are_not_used(void **state)
 	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 0);
 	f->profile.timeline_id[0] ^= 1;
 	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 16);
+}
+
+/* Writes a file of one empty part for each cell, whose checksums are right, with that version and so many shares. */
+static void write_file(const struct fold_fixture *f, uint32_t version, uint32_t nr_shares)
+{
+	struct cell_file_head head = {.nr_shares = nr_shares,
+				      .nr_cells = 8,
+				      .first_ns = FIRST_NS,
+				      .cell_ns = BLOCK_NS,
+				      .origin = cell_origin(f->source)};
+	struct cell_file_part parts[8 * (PROCESS_SHARES_MOST + 1)] = {0};
+	struct cell_bytes bytes[8 * (PROCESS_SHARES_MOST + 1)] = {0};
+	struct cell_packer packer;
+	struct output_file file;
+	char path[PATH_MAX];
+
+	assert_int_equal(cell_packer_init(&packer), 0);
+	for (uint32_t i = 0; i < cell_format_nr_parts(&head); i++) {
+		assert_int_equal(cell_bytes_put(&bytes[i], 0), 0);
+		assert_int_equal(cell_packer_pack(&packer, &bytes[i], &parts[i]), 0);
+	}
+	assert_int_equal(cell_file_create(&file, f->source, path), 0);
+	assert_int_equal(cell_file_write(&file, f->source, &head, parts, bytes, 0), 0);
+	for (uint32_t i = 0; i < cell_format_nr_parts(&head); i++)
+		free(bytes[i].data);
+	cell_packer_fini(&packer);
+	head.version = version;
+	head.checksum = EVENT_FORMAT_CHECKSUM(&head);
+	const int fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+	close(fd);
+}
+
+static void another_versions_file_is_not_used(void **state)
+{
+	struct fold_fixture *f = *state;
+
+	write_file(f, CELL_FORMAT_VERSION, PROCESS_SHARES_MOST);
+	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 8);
+	write_file(f, CELL_FORMAT_VERSION - 1, PROCESS_SHARES_MOST);
+	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 0);
+	write_file(f, CELL_FORMAT_VERSION + 1, PROCESS_SHARES_MOST);
+	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 0);
+}
+
+/* The file's own shares are sound, but they are not those of the profile. */
+static void a_file_of_other_shares_is_not_used(void **state)
+{
+	struct fold_fixture *f = *state;
+
+	for (uint32_t nr = 1; nr < PROCESS_SHARES_MOST; nr++) {
+		struct crew_fold fold;
+
+		write_file(f, CELL_FORMAT_VERSION, nr);
+		assert_int_equal(
+			crew_fold_read(&fold, f->source, &CELLS_FIXTURE_ALL, NULL, FIRST_NS), 0);
+		assert_int_equal(fold.nr_cells + fold.nr_damaged, 0);
+		assert_null(fold.cells.parts);
+		crew_fold_fini(&fold);
+	}
+}
+
+/* Nothing else tells of each number of the index. */
+static void a_damaged_index_makes_the_file_void(void **state)
+{
+	struct fold_fixture *f = *state;
+	char path[128];
+
+	cells_fixture_make(f, 8, 0);
+	cells_fixture_path(f, path);
+	for (off_t at = 0; at < (off_t)sizeof(struct cell_file_part); at++) {
+		const off_t in_file = (off_t)sizeof(struct cell_file_head) + at;
+
+		cells_fixture_damage(path, in_file, 1);
+		assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 0);
+		cells_fixture_damage(path, in_file, 1);
+		assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 8);
+	}
 }
 
 /* Any byte of the file may be another one, or the file may end early: the sums stay right. */
@@ -130,6 +214,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_log_that_has_grown_makes_them_void),
 		TEST(another_profiles_are_not_used),
+		TEST(another_versions_file_is_not_used),
+		TEST(a_file_of_other_shares_is_not_used),
+		TEST(a_damaged_index_makes_the_file_void),
 		TEST(damaged_files_are_told_from_sound_ones),
 		TEST(hostile_parts_are_refused),
 	};

@@ -73,6 +73,42 @@ static void work_without_a_launch_has_none(void **state)
 	crew_fold_fini(&fold);
 }
 
+/* Each is looked for further away than the one before. */
+static void launches_far_before_the_range_are_found(void **state)
+{
+	struct fold_fixture *f = *state;
+	struct event_log *log = fold_fixture_write_more(f);
+	const uint64_t begin_ns = FOLD_FIXTURE_FIRST_NS + 600000000000u;
+	struct timeline_request request = {.from_ns = begin_ns - 5};
+
+	for (uint64_t before_ns = 500000000u; before_ns < 600000000000u; before_ns *= 4) {
+		const uint64_t start_ns = begin_ns + before_ns / 1000;
+		const uint32_t id = ++f->next_id;
+
+		fold_fixture_add_launch(event_log_packer(log), id, start_ns - before_ns, 1, 0);
+		event_log_write(log, 1);
+		event_packer_begin(event_log_packer(log), 1, 0, true);
+		event_packer_record(event_log_packer(log),
+				    &(struct gpu_record){.start_ns = start_ns,
+							 .end_ns = start_ns + 50,
+							 .correlation_id = id,
+							 .window = (uint16_t)(1 + id % 2),
+							 .name_id = 1,
+							 .stream_id = 7});
+	}
+	fold_fixture_end_more(log);
+	for (uint32_t nr = 1; nr <= 6; nr++) {
+		struct crew_fold fold;
+
+		request.to_ns = begin_ns + (1u << (2 * nr)) * UINT64_C(125000) + 1;
+		assert_int_equal(fold_fixture_check(f, &request), nr);
+		assert_int_equal(
+			crew_fold_read(&fold, f->source, &request, NULL, FOLD_FIXTURE_FIRST_NS), 0);
+		assert_int_equal(fold.nr_launchless, 0);
+		crew_fold_fini(&fold);
+	}
+}
+
 /* A thousand kernels with gaps between them, and then one that began before all of them. */
 static void records_out_of_order_are_in_the_sums(void **state)
 {
@@ -194,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sums_of_any_range_are_those_of_all_its_events, set_up),
 		TEST(work_without_a_launch_has_none, set_up_short),
+		TEST(launches_far_before_the_range_are_found, set_up_short),
 		TEST(records_out_of_order_are_in_the_sums, set_up),
 		TEST(what_may_be_of_another_launch_is_told, set_up),
 		TEST(a_call_that_comes_behind_its_work_is_told, set_up),

@@ -84,6 +84,7 @@ static void add_processes(struct roster *roster)
 		assert_int_equal(roster_process_set_devices(roster_process(roster, id), devices,
 							    i == 5 ? 0 : 1 + (i == 6)),
 				 0);
+		roster_process(roster, id)->rank = (int32_t)i - 1;
 	}
 }
 
@@ -356,10 +357,10 @@ static void check_counts(const struct roster *a, const struct roster *b)
 /* Returns the number of pieces of work. */
 static uint64_t count_others(const struct fold_fixture *f, const struct timeline_request *request)
 {
+	const bool is_wanted = timeline_source_wants(f->source, request, 2);
 	uint64_t nr = 0;
 
-	for (uint32_t i = 0; i < f->nr_others && (!request->processes || request->processes[1]);
-	     i++)
+	for (uint32_t i = 0; i < f->nr_others && is_wanted; i++)
 		nr += f->others[i] >= request->from_ns && f->others[i] < request->to_ns;
 	return nr;
 }

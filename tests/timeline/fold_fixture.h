@@ -1,4 +1,4 @@
-/* A timeline of processes that share GPUs, streams, ids and launches, and the sums of any of its ranges. Its test wraps
+/* A timeline of processes, ranks 0 to 8, that share GPUs, streams, ids and launches, and the sums of any of its ranges. Its test wraps
  * sched_getaffinity(). */
 #ifndef FOLD_FIXTURE_H
 #define FOLD_FIXTURE_H

@@ -28,13 +28,20 @@ struct cell_file_head {
 	uint64_t index_checksum, checksum; /* of what is before it */
 };
 
+/* Why a share of a cell has no sums. */
+enum cell_format_lack {
+	CELL_FORMAT_LATE = 1, /* the launch of its work came in a later cell */
+	CELL_FORMAT_GONE =
+		2, /* a launch of its work may have been there, and had no room until the work came */
+};
+
 /* The index has one for each cell and share (process_shares.h), by cell and then by share. Behind its shares a cell has
  * that of its strips. */
 struct cell_file_part {
 	uint64_t at;           /* in the file */
 	uint32_t stored_bytes; /* 0: it would not be exact, so there is none */
-	uint32_t plain_bytes;
-	uint64_t checksum; /* of the stored bytes */
+	uint32_t plain_bytes;  /* without stored ones: enum cell_format_lack */
+	uint64_t checksum;     /* of the stored bytes */
 	/* On the common clock: the first launch of the share's work in the cell; UINT64_MAX: none has one. Work without
 	 * a launch from then on has none in all of the log. */
 	uint64_t launches_ns;

@@ -29,6 +29,7 @@ struct maker {
 	struct nccl_waits nccl;
 	uint32_t nr_threads;
 	int errors[THREAD_CREW_MOST];
+	enum cell_maker_lack lacks[THREAD_CREW_MOST]; /* with -EAGAIN */
 };
 
 struct share { /* of one thread */
@@ -37,6 +38,7 @@ struct share { /* of one thread */
 	struct timeline_source *source; /* owns */
 	uint8_t *processes;             /* owns */
 	bool *lack_launches;            /* owns; cells with work without a launch */
+	enum cell_maker_lack lack;      /* with -EAGAIN */
 	uint32_t number;
 };
 
@@ -54,14 +56,14 @@ static int keep_cell(const struct share *share, struct stream_fold *fold, uint32
 	return error;
 }
 
-static void forget_part(const struct share *share, uint32_t cell)
+static void leave_out(const struct share *share, uint32_t cell, uint32_t lack)
 {
 	struct maker *maker = share->maker;
 	const uint32_t i = cell_format_place(&maker->head, cell, share->number);
 
 	free(maker->bytes[i].data);
 	maker->bytes[i] = (struct cell_bytes){0};
-	maker->parts[i] = (struct cell_file_part){0};
+	maker->parts[i] = (struct cell_file_part){.plain_bytes = lack};
 }
 
 /* A launch has come behind its work, which was taken as without one in one of these cells. */
@@ -69,11 +71,22 @@ static void forget_launchless(const struct share *share, uint32_t end_cell)
 {
 	for (uint32_t cell = 0; cell < end_cell; cell++)
 		if (share->lack_launches[cell])
-			forget_part(share, cell);
+			leave_out(share, cell, CELL_FORMAT_LATE);
+}
+
+static enum cell_maker_lack lack_of(const struct stream_fold *fold)
+{
+	const struct timeline_counts *counts = &fold->counts;
+
+	return counts->log.damaged      ? CELL_MAKER_DAMAGED
+	       : counts->log.compressed ? CELL_MAKER_NO_ZSTD
+	       : counts->unclocked      ? CELL_MAKER_CLOCKS
+	       : counts->unknown        ? CELL_MAKER_NAMES
+					: CELL_MAKER_IDS;
 }
 
 /* A cell whose work found its launches, or surely has none in the log so far, has sums. */
-static int make_cell(const struct share *share, struct stream_fold *fold, uint32_t cell)
+static int make_cell(struct share *share, struct stream_fold *fold, uint32_t cell)
 {
 	const struct cell_file_head *head = &share->maker->head;
 	const struct timeline_request request = {.from_ns = head->first_ns + cell * head->cell_ns,
@@ -83,16 +96,22 @@ static int make_cell(const struct share *share, struct stream_fold *fold, uint32
 
 	stream_fold_begin_cell(fold, request.from_ns);
 	int error = stream_fold_add(fold, &request, request.from_ns, request.to_ns);
-	if (stream_fold_is_odd(fold) || !stream_fold_is_plain(&fold->counts))
-		return error && error != -EAGAIN ? error : -EAGAIN;
-	if (!error)
+	if (error && error != -EAGAIN)
+		return error;
+	if (stream_fold_is_odd(fold) || !stream_fold_is_plain(&fold->counts)) {
+		share->lack = lack_of(fold);
+		return -EAGAIN;
+	}
+	if (error)
+		leave_out(share, cell, CELL_FORMAT_GONE);
+	else
 		error = keep_cell(share, fold, cell, request.from_ns);
 	if (stream_fold_take_late(fold))
 		forget_launchless(share, cell + 1);
 	return error == -EAGAIN ? 0 : error;
 }
 
-static int make_cells(const struct share *share, struct stream_fold *fold)
+static int make_cells(struct share *share, struct stream_fold *fold)
 {
 	int error = 0;
 
@@ -101,7 +120,7 @@ static int make_cells(const struct share *share, struct stream_fold *fold)
 	return error;
 }
 
-static int make_with(const struct share *share, uint32_t intervals_max)
+static int make_with(struct share *share, uint32_t intervals_max)
 {
 	struct stream_fold fold;
 	int error = stream_fold_init(&fold, share->source, NULL, intervals_max);
@@ -122,10 +141,13 @@ static int make_share(struct share *share)
 	int error = make_with(share, STREAM_FOLD_INTERVALS);
 	if (error == -ERANGE) {
 		for (uint32_t cell = 0; cell < share->maker->head.nr_cells; cell++)
-			forget_part(share, cell);
+			leave_out(share, cell, 0);
 		error = make_with(share, STREAM_TIMELINE_DEVICE_INTERVALS);
 	}
-	return error == -ERANGE || error == -E2BIG ? -EAGAIN : error;
+	if (error != -ERANGE && error != -E2BIG)
+		return error;
+	share->lack = error == -ERANGE ? CELL_MAKER_DISORDER : CELL_MAKER_SIZE;
+	return -EAGAIN;
 }
 
 static void make_shares(void *context, uint32_t thread)
@@ -143,6 +165,7 @@ static void make_shares(void *context, uint32_t thread)
 	for (; share.number < maker->shares.nr && !error; share.number += maker->nr_threads)
 		error = make_share(&share);
 	maker->errors[thread] = error;
+	maker->lacks[thread] = share.lack;
 	free(share.processes);
 	free(share.lack_launches);
 	timeline_source_destroy(share.source);
@@ -223,8 +246,6 @@ static int init(struct maker *maker, uint64_t first_ns, uint64_t last_ns, uint32
 	maker->parts = calloc(nr_parts, sizeof(*maker->parts));
 	maker->bytes = calloc(nr_parts, sizeof(*maker->bytes));
 	maker->nr_threads = thread_crew_size();
-	if (maker->nr_threads > maker->shares.nr)
-		maker->nr_threads = maker->shares.nr;
 	if (error || !maker->parts || !maker->bytes ||
 	    nccl_waits_load(&maker->nccl, timeline_source_store(maker->source), NULL) == -ENOMEM)
 		return -ENOMEM;
@@ -243,21 +264,33 @@ static void fini(struct maker *maker)
 	nccl_waits_fini(&maker->nccl);
 }
 
-static uint32_t count_empty(const struct cell_file *file)
+static struct cell_made count_cells(const struct cell_file *file)
 {
-	uint32_t nr = 0;
+	struct cell_made made = {.nr_cells = file->head.nr_cells};
 
-	for (uint32_t cell = 0; cell < file->head.nr_cells; cell++)
-		nr += !cell_file_has(file, cell);
-	return nr;
+	for (uint32_t cell = 0; cell < file->head.nr_cells; cell++) {
+		const struct cell_file_part *parts =
+			&file->parts[cell_format_place(&file->head, cell, 0)];
+		uint32_t lacks = 0; /* bits */
+
+		for (uint32_t i = 0; i < file->head.nr_shares; i++)
+			if (!parts[i].stored_bytes)
+				lacks |= parts[i].plain_bytes;
+		made.nr_empty += !cell_file_has(file, cell);
+		made.nr_late += (lacks & CELL_FORMAT_LATE) != 0;
+		made.nr_gone += (lacks & CELL_FORMAT_GONE) != 0;
+	}
+	return made;
 }
 
-static int first_error(const struct maker *maker)
+static int first_error(const struct maker *maker, enum cell_maker_lack *lack)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < maker->nr_threads && !error; i++)
+	for (uint32_t i = 0; i < maker->nr_threads && !error; i++) {
 		error = maker->errors[i];
+		*lack = maker->lacks[i];
+	}
 	return error;
 }
 
@@ -270,15 +303,15 @@ static int make_file(struct maker *maker, struct cell_made *made)
 	if (error)
 		return error;
 	thread_crew_run(maker->nr_threads, make_shares, maker);
-	error = first_error(maker);
+	const struct cell_file cells = {.head = maker->head, .parts = maker->parts};
+	*made = count_cells(&cells);
+	error = first_error(maker, &made->lack);
+	if (!error && made->nr_empty == made->nr_cells)
+		error = -EAGAIN; /* CELL_MAKER_CELLS */
 	if (!error && maker->head.nr_bins) {
 		thread_crew_run(maker->nr_threads, make_strips, maker);
-		error = first_error(maker);
+		error = first_error(maker, &made->lack);
 	}
-	const struct cell_file cells = {.head = maker->head, .parts = maker->parts};
-	*made = (struct cell_made){maker->head.nr_cells, count_empty(&cells)};
-	if (!error && made->nr_empty == made->nr_cells)
-		error = -EAGAIN;
 	return cell_file_write(&file, maker->source, &maker->head, maker->parts, maker->bytes,
 			       error);
 }
@@ -291,7 +324,7 @@ static int find_made(const struct timeline_source *source, struct cell_made *mad
 
 	*is_made = file.parts != NULL;
 	if (*is_made)
-		*made = (struct cell_made){file.head.nr_cells, count_empty(&file)};
+		*made = count_cells(&file);
 	cell_file_close(&file);
 	return error;
 }

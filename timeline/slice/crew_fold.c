@@ -7,9 +7,8 @@
 #include "cell_part.h"
 
 #include "aggregator/profile/collection.h"
+#include "timeline/trace/timeline_events.h"
 
-#define REACH_NS     1000000000u /* at first; each time so many times as much */
-#define REACH_FACTOR 8u
 #define RUNS_MOST    16u /* of cells: events from before each are read for their launches */
 #define DAMAGED_MOST 8u  /* cells; with more of them none is used */
 
@@ -220,6 +219,7 @@ static int add_all(const struct crew_fold *fold, struct crew_fold_share *share)
 static int read_with(const struct crew_fold *fold, struct crew_fold_share *share,
 		     uint32_t intervals_max)
 {
+	share->nr_unsure = share->nr_cells = 0;
 	int error = stream_fold_init(&share->fold, share->source, fold->uncaptured, intervals_max);
 
 	if (!error)
@@ -237,8 +237,6 @@ static void read_share(void *context, uint32_t part)
 	share->error = read_with(fold, share, STREAM_FOLD_INTERVALS);
 	if (share->error == -ERANGE) {
 		stream_fold_fini(&share->fold);
-		share->nr_cells = 0;
-		share->nr_unsure = 0;
 		share->error = read_with(fold, share, STREAM_TIMELINE_DEVICE_INTERVALS);
 	}
 	if (share->error == -ERANGE)
@@ -366,7 +364,7 @@ int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 	*fold = (struct crew_fold){.source = source,
 				   .request = request,
 				   .uncaptured = uncaptured,
-				   .reach_ns = REACH_NS};
+				   .reach_ns = TIMELINE_EVENTS_REACH_NS};
 	int error = process_shares_init(&fold->divided, roster);
 	if (!error && takes_cells(fold))
 		error = open_cells(fold);
@@ -380,7 +378,7 @@ int crew_fold_read(struct crew_fold *fold, struct timeline_source *source,
 		else if (error || is_all || !count_unsure(fold))
 			break;
 		else
-			fold->reach_ns *= REACH_FACTOR;
+			fold->reach_ns *= TIMELINE_EVENTS_REACH_FACTOR;
 		fini_shares(fold);
 		error = 0;
 	}

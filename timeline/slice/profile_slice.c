@@ -24,9 +24,8 @@
 #include "base/thread_crew.h"
 #include "timeline/trace/events_crew.h"
 
-#define NEW_SUFFIX   ".new"
-#define WORDS_SIZE   384u
-#define REACH_FACTOR 8u
+#define NEW_SUFFIX ".new"
+#define WORDS_SIZE 384u
 
 #define COLUMNS_MAX 32u
 
@@ -389,9 +388,9 @@ static int lacks_work(const struct profile_slice *slice, const struct timeline_e
 static int read_events(const struct profile_slice *slice, struct timeline_events *events)
 {
 	struct timeline_request request = *slice->request;
-	uint64_t reach_ns = PROFILE_SLICE_REACH_NS;
+	uint64_t reach_ns = TIMELINE_EVENTS_REACH_NS;
 
-	for (;; reach_ns *= REACH_FACTOR) {
+	for (;; reach_ns *= TIMELINE_EVENTS_REACH_FACTOR) {
 		if (slice->nr_steps)
 			request.to_ns = slice->request->to_ns < UINT64_MAX - reach_ns
 						? slice->request->to_ns + reach_ns

@@ -9,9 +9,6 @@
 #include "timeline/trace/timeline_events.h"
 #include "timeline/trace/timeline_steps.h"
 
-/* How far behind a launch its GPU work is looked for at first, and the other way round. */
-#define PROFILE_SLICE_REACH_NS 1000000000u
-
 struct crew_fold;
 
 /* For pages, so many events, by the heads of blocks, are folded while they are read; else all are. */

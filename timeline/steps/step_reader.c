@@ -7,10 +7,6 @@
 
 #include "timeline/trace/timeline_stretches.h"
 
-/* So far behind the last step the work is looked for that ends its gaps, and so far before the first one its launches
- * are. */
-#define REACH_NS TIMELINE_EVENTS_REACH_NS
-
 /* ---- steps */
 
 struct taker {
@@ -110,10 +106,12 @@ int step_reader_read(struct timeline_source *source, const struct timeline_reque
 	if (!sweep)
 		return -ENOMEM;
 	struct stretch stretch = {source, request, sweep, counts};
-	error = timeline_stretches_walk(begin_ns > REACH_NS ? begin_ns - REACH_NS : 0,
-					end_ns < UINT64_MAX - REACH_NS ? end_ns + REACH_NS
-								       : UINT64_MAX,
-					add_stretch, &stretch);
+	/* The work that ends the last step's gaps is behind it, and launches of the first one's work are before it. */
+	error = timeline_stretches_walk(
+		begin_ns > TIMELINE_EVENTS_REACH_NS ? begin_ns - TIMELINE_EVENTS_REACH_NS : 0,
+		end_ns < UINT64_MAX - TIMELINE_EVENTS_REACH_NS ? end_ns + TIMELINE_EVENTS_REACH_NS
+							       : UINT64_MAX,
+		add_stretch, &stretch);
 	if (!error)
 		step_sweep_end(sweep);
 	step_sweep_destroy(sweep);

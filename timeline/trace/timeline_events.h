@@ -11,7 +11,11 @@
 #include "aggregator/core/fold_table.h"
 
 #define TIMELINE_EVENTS_MARKS_NS 30000000000u /* how far marks are looked for around a time */
-#define TIMELINE_EVENTS_REACH_NS 1000000000u  /* how far GPU work is looked for behind its launch */
+
+/* How far behind a launch its GPU work is looked for at first, and the other way round; where something is missing, so
+ * many times as far. */
+#define TIMELINE_EVENTS_REACH_NS     1000000000u
+#define TIMELINE_EVENTS_REACH_FACTOR 8u
 
 struct timeline_events {
 	/* Sorted by process, then by time. GPU work is there as a whole if a part of it is within the range. */

@@ -161,7 +161,7 @@ for r in 0 2; do rank bounded $r 4 $((r / 2)) --aggregate node --timeline 50ms -
 await 0 2
 await_keepers
 show 0 "$scratch/bounded"
-dropped=$(sed -n 's/.* \([0-9]*\) older events were dropped .*/\1/p' "$scratch/err")
+dropped=$(sed -n 's/.* \([0-9]*\) older event[s]* w[aser]* dropped .*/\1/p' "$scratch/err")
 check "events were dropped" [ "${dropped:-0}" -gt 0 ]
 launches=$(sed -n 's/.* \([0-9]*\) launches and .*/\1/p' "$scratch/err")
 same "they are counted: kept and dropped" $((launches + $(nr_work) + dropped)) $((2 * $(nr_records "$scratch"/records.[02])))

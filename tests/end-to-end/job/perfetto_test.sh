@@ -69,7 +69,7 @@ compare "$offset" $((first + from)) $((first + to))
 check "a part: about half" [ "$(word work 2)" -lt $((all * 3 / 4)) ]
 contains "a part: each event is the truth's, and no other" "$scratch/out" exact
 same "a part: work whose launch came before it is counted" \
-	"$(sed -n 's/.*: \([0-9]*\) pieces of GPU work have no launch here.*/\1/p' "$scratch/err" | grep . || echo 0)" "$(word flows 4)"
+	"$(sed -n 's/.*: \([0-9]*\) piece[s]* of GPU work ha[sve]* no launch here.*/\1/p' "$scratch/err" | grep . || echo 0)" "$(word flows 4)"
 check "from some time on" timeline "$scratch/p" --from "${from}ns"
 compare "$offset" $((first + from)) $((first << 1))
 contains "from some time on: each event is the truth's" "$scratch/out" exact

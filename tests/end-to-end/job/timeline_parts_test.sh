@@ -65,7 +65,7 @@ cp -r "$scratch/training" "$scratch/damaged"
 printf 'no block at all' >>"$(ls "$scratch"/damaged/profile.db.timeline/* | head -n 1)"
 show damaged 3 --step 99
 contains "a step that damage may hide: said" "$scratch/err" "step 99 is not there"
-contains "a step that damage may hide: the damage" "$scratch/err" "damaged parts of the timeline's files were left out"
+contains "a step that damage may hide: the damage" "$scratch/err" "1 damaged part of the timeline's files was left out"
 show training 2 --step 0
 show training 2 --step 3 --from 1s
 show training 2 --step 3 --around-worst
@@ -321,7 +321,7 @@ same "merged twice: step 23" "$(line work)" in_step_23
 rm "$scratch"/again/profile.db
 cp "$scratch/merged/profile.db" "$scratch/again/"
 show again 4
-contains "the timeline of another merge is not believed" "$scratch/err" "1 files beside the timeline's are of another profile"
+contains "the timeline of another merge is not believed" "$scratch/err" "1 file beside the timeline's is of another profile"
 
 # ---- what lies in the folder beside the timeline's files
 folder=$scratch/training/profile.db.timeline
@@ -337,7 +337,7 @@ contains "a copy: said" "$scratch/err" "1 file of the timeline has another numbe
 truncate -s 1T "$folder/00000001.events"
 show training 3
 same "a hole: all steps, and nothing else" "$(line steps) $(line work | wc -w)" "$(seq -s ' ' 2 23) 24"
-contains "a hole: said" "$scratch/err" "1 damaged parts of the timeline's files were left out, for instance of 00000001.events"
+contains "a hole: said" "$scratch/err" "1 damaged part of the timeline's files was left out, for instance of 00000001.events"
 rm -r "$folder/00000001.events"
 show training 4
 contains "others alone" "$scratch/err" "no event of these ranks"
