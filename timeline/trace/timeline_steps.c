@@ -111,6 +111,15 @@ const struct timeline_step *timeline_steps_of(const struct timeline_step *steps,
 	return nr ? bsearch(&wanted, steps, nr, sizeof(*steps), by_process) : NULL;
 }
 
+const struct timeline_step *timeline_steps_at(const struct timeline_step *steps, uint32_t nr,
+					      const struct timeline_launch *launch)
+{
+	const struct timeline_step *step = timeline_steps_of(steps, nr, launch->process_id);
+
+	return step && launch->time_ns >= step->begin_ns && launch->time_ns < step->end_ns ? step
+											   : NULL;
+}
+
 static int by_time(const void *a, const void *b)
 {
 	return COMPARE(*(const uint64_t *)a, *(const uint64_t *)b);

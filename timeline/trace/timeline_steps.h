@@ -39,6 +39,10 @@ int timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
 const struct timeline_step *timeline_steps_of(const struct timeline_step *steps, uint32_t nr,
 					      uint32_t process_id);
 
+/* Returns the step of the launch's process that it lies in, of those that were found; NULL: there is none. */
+const struct timeline_step *timeline_steps_at(const struct timeline_step *steps, uint32_t nr,
+					      const struct timeline_launch *launch);
+
 /* Finds the longest step; step 1 of a process counts only if it has no other. *slowest NULL: there is none.
  * *median_ns: of all that count, which are *nr. 0 or -ENOMEM. */
 int timeline_steps_slowest(const struct timeline_steps *steps, const struct timeline_step **slowest,
