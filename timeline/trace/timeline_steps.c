@@ -70,12 +70,15 @@ int timeline_steps_finish(struct timeline_steps *steps, const struct capture_pau
 		if (open && (open->process_id != mark->process_id || open->tid != mark->tid ||
 			     !mark_runs_end(open, mark))) {
 			steps->nr_open++;
+			steps->nr_cut += open->process_id == mark->process_id &&
+					 open->window != mark->window;
 			open = NULL;
 		}
 		if (open &&
-		    capture_pauses_touch(pauses, open->process_id, open->time_ns, mark->time_ns))
+		    capture_pauses_touch(pauses, open->process_id, open->time_ns, mark->time_ns)) {
 			steps->nr_open++;
-		else if (open)
+			steps->nr_cut++;
+		} else if (open)
 			error = add_step(steps, open, mark->time_ns);
 		open = mark->mark == RECORD_MARK_STEP ? mark : NULL;
 	}

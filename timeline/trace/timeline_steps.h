@@ -20,6 +20,7 @@ struct timeline_steps {
 	struct timeline_step *steps; /* owns; by process, thread and time; those that ended */
 	uint32_t nr_steps, room_steps;
 	uint32_t nr_open; /* steps whose end was not kept */
+	uint32_t nr_cut;  /* of these, by the end of a capture window before another one */
 };
 
 /* Takes a launch; those that are no marks of steps are ignored. 0 or -ENOMEM. */

@@ -203,12 +203,23 @@ done
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
 
-# ---- windows of one step: the last step of each has no end, and that is said, not that none is marked
+# ---- windows of one step: each has the step's end
 run every "training 23" --every-steps 5 --step-range step
-show every 4 --around-worst
-contains "windows of one step: the worst" "$scratch/err" "no step has both its begin and its end in the timeline; nor has a GPU a gap"
-show every 4 --step 5
-contains "windows of one step: a step" "$scratch/err" "no step has both its begin and its end in the timeline"
+show every 0 --around-worst
+contains "windows of one step: the worst" "$scratch/err" "is the slowest of 4: "
+show every 0 --step 15
+same "windows of one step: a step's work" "$(line work)" in_step_15
+same "windows of one step: no other step" "$(line steps)" 15
+same "windows of one step: all of them" "$("$flamegrid" timeline "$scratch/every" --steps -f csv 2>/dev/null | cut -d, -f5 | xargs)" "step 5 10 15 20"
+# Others cut it, and this is said, not that none is marked.
+run cut "cut 5" --capture-range profiler
+show cut 4 --around-worst
+contains "windows within steps: the worst" "$scratch/err" "no step has both its begin and its end in the timeline: capture windows cut the steps; "
+show cut 4 --step 3
+contains "windows within steps: a step" "$scratch/err" "run --every-steps N --step-range step captures whole ones of flamegrid_step()"
+"$flamegrid" timeline "$scratch/cut" --steps 2>"$scratch/err"
+same "windows within steps: all steps" $? 4
+contains "windows within steps: why there is none" "$scratch/err" "in this time: capture windows cut the steps; run --every-steps N"
 
 # ---- collectives
 rm -rf "$scratch/t.perfetto"
