@@ -196,8 +196,8 @@ static void write_words(const struct profile_slice *slice, const struct content 
 				       : "");
 	if (counts->uncaptured_ns)
 		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
-			       "; between capture windows nothing is known: %.6f s of all "
-			       "processes are not captured",
+			       "; times between capture windows are %.6f s of all "
+			       "processes together",
 			       (double)counts->uncaptured_ns * 1e-9);
 	if (counts->nr_silent)
 		snprintf(text + at, WORDS_SIZE - (size_t)at, "; %" PRIu32 " process%s no timeline",

@@ -112,7 +112,7 @@ same "no step: the gap is shown" "$(line gap)" "$gap"
 # ---- between capture windows nothing is known, and no gap there is the largest
 run pauses "windows 9" --capture-range profiler
 show pauses 0
-contains "pauses: said" "$scratch/err" " s, in 8 times between windows, of a timeline of "
+said=$(sed -n 's/.*timeline: 8 times between capture windows, \([0-9.]*\) s, of which only GPU work is known that was launched before;.*/\1/p' "$scratch/err")
 python3 - "$readers" "$scratch/t.perfetto" >"$scratch/out" 2>&1 <<'PYTHON' || not_ok "pauses: $(tail -n 1 "$scratch/out")"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -125,14 +125,14 @@ others = [item for item in slices if item["lane"].startswith(("stream", "thread"
 for pause in pauses:
     assert not [item for item in others if item["start"] < pause["end"] and item["end"] > pause["start"]], "something was captured in a pause"
     assert [item for item in others if item["lane"].startswith("stream") and item["end"] <= pause["start"]], "a pause before all work"
-print(len(pauses))
+print(len(pauses), "%.3f" % (sum(pause["end"] - pause["start"] for pause in pauses) / 1e9))
 PYTHON
-same "pauses: a slice for each, and nothing is known of them" "$(cat "$scratch/out")" 8
+same "pauses: a slice for each, nothing is known of them, and they are as long as is said" "$(cat "$scratch/out")" "8 $said"
 "$flamegrid" report "$scratch/pauses" -f json >"$scratch/json" 2>/dev/null
 share=$(python3 "$readers/read_strips.py" "$scratch/pauses/flame.html" "$scratch/json" pauses 2>&1 | sed -n 's/^not captured //p')
 check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
 "$flamegrid" timeline --kernels "$scratch/pauses" >"$scratch/kernels" 2>"$scratch/err"
-contains "pauses: said of sums, too" "$scratch/err" " s, in 8 times between windows, of a timeline of "
+contains "pauses: said of sums, too" "$scratch/err" " 8 times between capture windows, $said s, of which "
 ends=$("$flamegrid" timeline "$scratch/pauses" -f chrome 2>/dev/null | python3 -c '
 import json, sys
 events = [event for event in json.load(sys.stdin)["traceEvents"] if event["ph"] in "BEi"]
@@ -140,7 +140,7 @@ first = min(event["ts"] for event in events)
 starts = [event["ts"] for event in events if event["ph"] == "B" and event["name"] == "not captured"]
 print(int((starts[3] + starts[4]) / 2 - first))')
 "$flamegrid" timeline --kernels "$scratch/pauses" --to "${ends}us" >"$scratch/kernels" 2>"$scratch/err"
-contains "pauses: those of a part alone" "$scratch/err" " s, in 4 times between windows, of a timeline of "
+contains "pauses: those of a part alone" "$scratch/err" " 4 times between capture windows, "
 # A page that lies within a pause has an axis, and all of it is not captured.
 read -r from to < <("$flamegrid" timeline "$scratch/pauses" -f chrome 2>/dev/null | python3 -c '
 import json, sys
@@ -162,7 +162,7 @@ print(len(timeline["strips"]), [part for part in range(PARTS) if any(levels[part
 PYTHON
 same "pauses: the page of one has a strip, of which nothing is known" "$(cat "$scratch/out")" "1 [6] {100}"
 "$flamegrid" timeline "$scratch/pauses" --format profile -o "$scratch/part" >/dev/null 2>"$scratch/err"
-contains "pauses: a part says how much was not captured" "$scratch/err" "; between capture windows nothing is known: "
+contains "pauses: a part says how long the times between windows were" "$scratch/err" "; times between capture windows are "
 "$flamegrid" timeline "$scratch/pauses" -f chrome >"$scratch/trace.json" 2>/dev/null
 cat >"$scratch/uncaptured.py" <<'PYTHON'
 import csv, json, sys
