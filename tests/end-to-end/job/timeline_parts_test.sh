@@ -283,6 +283,11 @@ same "by stack, not kernels: status" $? 2
 "$flamegrid" timeline --sums --from 1s "$scratch/ranks" >"$scratch/sums" 2>"$scratch/err"
 same "sums of a range: status" $? 2
 contains "sums of a range: why" "$scratch/err" "--sums is of the whole profile"
+for to in "--to 0" "--from 2s --to 1s"; do
+	"$flamegrid" timeline "$scratch/ranges" $to -o "$scratch/x" >"$scratch/out" 2>"$scratch/err"
+	same "$to: status" $? 2
+	contains "$to: said" "$scratch/err" "--to is not after --from"
+done
 "$flamegrid" timeline --sums "$scratch/ranks" >"$scratch/sums" 2>"$scratch/err"
 same "sums of few events: status" $? 0
 contains "sums of few events: none are needed" "$scratch/sums" "so few that they are read as quickly"
