@@ -64,10 +64,11 @@ struct timeline {
 static int parse(struct timeline *timeline, int argc, char **argv)
 {
 	const struct option_table *table = &option_table_timeline;
+	bool has_to = false;
 	const struct option_target targets[] = {
 		{"output", .text = &timeline->output_path, .least = 1},
 		{"from", .time_ns = &timeline->from_ns},
-		{"to", .time_ns = &timeline->to_ns, .least = 1},
+		{"to", .time_ns = &timeline->to_ns, .flag = &has_to},
 		{"step", .number = &timeline->step, .least = 1, .most = UINT32_MAX},
 		{"around-worst", .flag = &timeline->around_worst},
 		{"steps", .flag = &timeline->shows_steps},
@@ -87,7 +88,7 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 	const bool is_of_steps = timeline->has_format && timeline->format <= TIMELINE_JSON;
 	const bool shows_table = timeline->shows_steps || timeline->shows_kernels;
 	const bool chooses_time =
-		timeline->step || timeline->around_worst || timeline->from_ns || timeline->to_ns;
+		timeline->step || timeline->around_worst || timeline->from_ns || has_to;
 	if (timeline->makes_sums && (timeline->output_path || timeline->has_format || shows_table ||
 				     timeline->ranks || chooses_time))
 		return option_line_refuse(table,
@@ -113,7 +114,7 @@ static int parse(struct timeline *timeline, int argc, char **argv)
 		return option_line_refuse(table,
 					  "--steps and --kernels show all, or what is between "
 					  "--from and --to");
-	if (timeline->to_ns && timeline->to_ns <= timeline->from_ns)
+	if (has_to && timeline->to_ns <= timeline->from_ns)
 		return option_line_refuse(table, "--to is not after --from");
 	if ((timeline->step != 0) + timeline->around_worst +
 		    (timeline->from_ns || timeline->to_ns) >

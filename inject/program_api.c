@@ -25,11 +25,19 @@ static void range_pop(void)
 	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
 }
 
+/* The step's range may end a window, after which no mark is recorded. */
+static void step_ends(void)
+{
+	program_steps_end();
+	if (program_ranges_end_windows())
+		callback_dispatch_mark(RECORD_MARK_STEP_END, 0);
+}
+
 static void step(void)
 {
 	struct nvtx_text text;
 
-	program_steps_end();
+	step_ends();
 	nvtx_text_ascii(&text, "step");
 	nvtx_ranges_step(&text);
 	callback_dispatch_mark(RECORD_MARK_STEP, program_steps_begin());
@@ -37,7 +45,7 @@ static void step(void)
 
 static void step_end(void)
 {
-	program_steps_end();
+	step_ends();
 	nvtx_ranges_step_end();
 	callback_dispatch_mark(RECORD_MARK_STEP_END, 0);
 }

@@ -77,3 +77,8 @@ struct nvtx_names *program_ranges_on(void)
 	pthread_once(&once, look_at_options);
 	return names;
 }
+
+bool program_ranges_end_windows(void)
+{
+	return window.range == WINDOW_RANGE_NVTX;
+}

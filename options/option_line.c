@@ -100,10 +100,16 @@ static int take_pid(const struct option_target *target, const char *value, char 
 
 static int take_time(const struct option_target *target, const char *value, char **error)
 {
-	if (duration_parse(value, target->time_ns, NULL) == 0 && *target->time_ns >= target->least)
-		return 0;
-	return error_text_set(error, -EINVAL, "--%s %s: not a time such as 30s, 500ms or 2m",
-			      target->name, value);
+	if (duration_parse(value, target->time_ns, NULL))
+		return error_text_set(error, -EINVAL,
+				      "--%s %s: not a time such as 30s, 500ms or 2m", target->name,
+				      value);
+	if (*target->time_ns < target->least)
+		return error_text_set(error, -EINVAL, "--%s %s: must be more than 0", target->name,
+				      value);
+	if (target->flag)
+		*target->flag = true;
+	return 0;
 }
 
 /* Returns whether the value of -o FILE is "-": no file, as without the option. */

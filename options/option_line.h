@@ -17,11 +17,12 @@
  * is borrowed from the command line or the configuration. */
 struct option_target {
 	const char *name; /* a row's name; NULL in the last target: all other rows */
-	/* Becomes true, or the argument's value (on|off). Together with choice it says that the option was given. */
+	/* Becomes true, or the argument's value (on|off). Together with choice or time_ns it says that the option was
+	 * given. */
 	bool *flag;
 	const char **text; /* -o FILE: NULL for "-", standard output */
-	void *choice;     /* an enum: first + the index of the word in the row's argument */
-	uint32_t *number; /* a decimal from least to most; a word counts as it does for choice */
+	void *choice;      /* an enum: first + the index of the word in the row's argument */
+	uint32_t *number;  /* a decimal from least to most; a word counts as it does for choice */
 	uint32_t first, least, most; /* least is 1, too, for a text that must not be empty */
 	pid_t *pid;                  /* 1 or more */
 	uint64_t *time_ns;     /* parsed by duration_parse(); least is 1 if 0 makes no sense */

@@ -140,13 +140,14 @@ int event_losses_say_pauses(struct timeline_source *source, const struct timelin
 	const struct pause_sums sums = add_pauses(&pauses, from_ns, to_ns);
 
 	if (sums.nr_processes > 1)
-		snprintf(processes, sizeof(processes), ", added up over %" PRIu32 " processes",
+		snprintf(processes, sizeof(processes), " added up over %" PRIu32 " processes",
 			 sums.nr_processes);
 	if (!error && sums.nr_pauses)
-		log_notice("outside of capture windows nothing is known: %.3f s%s, in %" PRIu32
-			   " time%s between windows, of a timeline of %.3f s",
-			   (double)sums.ns * 1e-9, processes, sums.nr_pauses,
-			   sums.nr_pauses == 1 ? "" : "s", (double)(to_ns - from_ns) * 1e-9);
+		log_notice("%" PRIu32
+			   " time%s between capture windows, %.3f s%s, of which only GPU "
+			   "work is known that was launched before; the timeline is %.3f s long",
+			   sums.nr_pauses, sums.nr_pauses == 1 ? "" : "s", (double)sums.ns * 1e-9,
+			   processes, (double)(to_ns - from_ns) * 1e-9);
 	capture_pauses_fini(&pauses);
 	return error;
 }

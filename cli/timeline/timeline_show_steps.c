@@ -98,7 +98,8 @@ static int write_rows(const struct timeline_show_steps *show, struct timeline_so
 static void say_none(const struct timeline_show_steps *show, const struct step_rows *rows)
 {
 	if (rows->nr_open || rows->nr_outside)
-		log_error("%s: no step has both its begin and its end in this time", show->name);
+		log_error("%s: no step has both its begin and its end in this time%s", show->name,
+			  rows->nr_cut && !rows->nr_outside ? TIMELINE_CHOICE_CUT : "");
 	else if (show->range)
 		log_error("%s: no range \"%s\" was kept: flamegrid run --nvtx --timeline all keeps "
 			  "ranges",

@@ -1,5 +1,6 @@
 /* A program shaped like training a small transformer: a host thread and three streams for every
  * GPU, kernels of known names and durations, copies in both directions. It computes nothing of use.
+ * The first GPU's thread marks the steps, as flamegrid.h says.
  *
  *   flamegrid-demo-train [STEPS]     (default 700: two to four seconds)
  *
@@ -11,6 +12,8 @@
 
 #include "demo_driver.h"
 #include "demo_kernels.h"
+
+#include "api/flamegrid.h"
 
 /* These functions keep their names and frames. */
 #if __has_attribute(noipa)
@@ -207,8 +210,13 @@ NAMED static void *train(void *argument)
 	struct trainer *trainer = argument;
 
 	set_up(trainer);
-	for (int step = 0; step < trainer->steps; step++)
+	for (int step = 0; step < trainer->steps; step++) {
+		if (trainer->device == 0)
+			flamegrid_step();
 		train_step(trainer);
+	}
+	if (trainer->device == 0)
+		flamegrid_step_end();
 	REQUIRE(cuCtxSynchronize);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* Marks what it does by flamegrid.h, around launches whose kernels are called after where they stand.
  *
- *   api_program ranges | training N | windows N | early N | threads N | fork | until FILE */
+ *   api_program ranges | training N | windows N | cut N | early N | threads N | fork | until FILE */
 #include <cuda_runtime_api.h>
 #include <flamegrid.h>
 #include <pthread.h>
@@ -123,6 +123,19 @@ static void windows(long nr)
 	}
 }
 
+/* Each window ends within the step that began in it. */
+static void cut(long nr)
+{
+	for (long i = 1; i <= nr; i++) {
+		flamegrid_start();
+		flamegrid_step();
+		launch("in_window");
+		cudaDeviceSynchronize();
+		flamegrid_stop();
+		launch("outside");
+	}
+}
+
 /* The window is open when CUDA starts. */
 static void early(long nr)
 {
@@ -211,6 +224,8 @@ int main(int argc, char **argv)
 		training(nr);
 	else if (strcmp(mode, "windows") == 0)
 		windows(nr);
+	else if (strcmp(mode, "cut") == 0)
+		cut(nr);
 	else if (strcmp(mode, "early") == 0)
 		early(nr);
 	else if (strcmp(mode, "threads") == 0)

@@ -90,7 +90,7 @@ test("the pointer is told the time, the step and the shares", async () => {
 
 	await mouse(page, "mouseMoved", await placeOf(page, 170.5 * BIN_NS, 1));
 	await page.until("!document.getElementById('tip').hidden");
-	assert.match(await page.value("document.querySelector('#tip bdi').textContent"), /^3\.4[012] s · step 11$/);
+	assert.match(await page.value("document.querySelector('#tip bdi').textContent"), /^3\.4[012] s · step 11 of the first rank$/);
 	const [kernels, graphs, moves, , waits, copies] = levelsOf(1, 170, 500);
 	assert.equal(await page.value("document.querySelector('#tip span').textContent"), "rank 1 · node000 GPU1: " +
 		`kernels ${kernels} %, CUDA graphs ${graphs} %, NCCL moves ${moves} %, NCCL 0 %, NCCL waits ${waits} %, copies, memsets ${copies} %, ` +

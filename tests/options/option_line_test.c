@@ -16,6 +16,7 @@ static const struct option_row rows[] = {
 	{"top", 0, "N", 0, "Prints so many rows."},
 	{"pid", 'p', "PID", 0, "Names a process."},
 	{"delay", 0, "TIME", 0, "Waits."},
+	{"interval", 0, "TIME", 0, "Waits again and again."},
 	{"lines", 0, "on|off", 0, "Shows lines."},
 	{"cache", 0, "DIR|off", 0, "Keeps a cache."},
 	{"name", 0, "TEXT", 0, "Names it."},
@@ -40,10 +41,10 @@ enum format { FORMAT_NONE, FORMAT_FOLDED, FORMAT_HTML, FORMAT_TABLE };
 
 static struct values {
 	enum format format;
-	bool files, lines, quiet;
+	bool files, lines, quiet, has_delay;
 	uint32_t top;
 	pid_t pid;
-	uint64_t delay_ns;
+	uint64_t delay_ns, interval_ns;
 	const char *cache, *name, *output;
 	enum log_level level;
 	char said[512]; /* on both streams */
@@ -65,7 +66,8 @@ static int parse_table(const struct option_table *parsed, const char *const *wor
 		{"files", .flag = &values.files},
 		{"top", .number = &values.top, .least = 1, .most = 100},
 		{"pid", .pid = &values.pid},
-		{"delay", .time_ns = &values.delay_ns},
+		{"delay", .time_ns = &values.delay_ns, .flag = &values.has_delay},
+		{"interval", .time_ns = &values.interval_ns, .least = 1},
 		{"lines", .flag = &values.lines},
 		{"cache", .text = &values.cache},
 		{"name", .text = &values.name, .least = 1},
@@ -122,6 +124,7 @@ static void values_go_to_their_targets(void **state)
 	assert_int_equal(values.top, 9);
 	assert_int_equal(values.pid, 7);
 	assert_int_equal(values.delay_ns, 2000000000);
+	assert_true(values.has_delay);
 	assert_string_equal(values.cache, "here");
 	assert_string_equal(values.said, "");
 	assert_int_equal(PARSE("--lines", "off", "--cache=off"), OPTION_LINE_GO);
@@ -158,6 +161,10 @@ static void a_value_that_cannot_be_is_refused_with_those_that_can(void **state)
 	assert_int_equal(PARSE("--delay", "soon"), 7);
 	assert_string_equal(values.said, "flamegrid: test: --delay soon: not a time such as 30s, "
 					 "500ms or 2m\n");
+	assert_int_equal(PARSE("--delay", "0"), OPTION_LINE_GO);
+	assert_int_equal(PARSE("--interval", "0s"), 7);
+	assert_string_equal(values.said, "flamegrid: test: --interval 0s: must be more than 0\n");
+	assert_false(values.has_delay);
 	assert_int_equal(PARSE("-n"), 7);
 	assert_string_equal(values.said, "flamegrid: test: not today\n");
 }

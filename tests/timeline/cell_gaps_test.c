@@ -83,13 +83,16 @@ static void short_runs_are_left_out(void **state)
 
 static uint32_t nr_readings;
 
-void __real_thread_crew_run(uint32_t nr_threads, thread_crew_work *work, void *context);
-void __wrap_thread_crew_run(uint32_t nr_threads, thread_crew_work *work, void *context);
+void __real_thread_crew_run(uint32_t nr_parts, void (*work)(void *context, uint32_t part),
+			    void *context);
+void __wrap_thread_crew_run(uint32_t nr_parts, void (*work)(void *context, uint32_t part),
+			    void *context);
 
-void __wrap_thread_crew_run(uint32_t nr_threads, thread_crew_work *work, void *context)
+void __wrap_thread_crew_run(uint32_t nr_parts, void (*work)(void *context, uint32_t part),
+			    void *context)
 {
 	nr_readings++;
-	__real_thread_crew_run(nr_threads, work, context);
+	__real_thread_crew_run(nr_parts, work, context);
 }
 
 /* Work that began before a range, and runs into many of its cells, has all of them left out at once. */
@@ -99,9 +102,9 @@ static void cells_that_earlier_work_runs_into_are_left_out_together(void **state
 	struct event_log *log = fold_fixture_write_more(f);
 	const uint64_t start_ns = FOLD_FIXTURE_FIRST_NS + FOLD_FIXTURE_BLOCK_NS + 17;
 	const uint32_t id = ++f->next_id;
-	const struct timeline_request request = {
-		.from_ns = FOLD_FIXTURE_FIRST_NS + 3 * FOLD_FIXTURE_BLOCK_NS + 5,
-		.to_ns = FOLD_FIXTURE_FIRST_NS + CELLS_FIXTURE_NS};
+	const struct timeline_request request = {.from_ns = FOLD_FIXTURE_FIRST_NS +
+							    3 * FOLD_FIXTURE_BLOCK_NS + 5,
+						 .to_ns = FOLD_FIXTURE_FIRST_NS + CELLS_FIXTURE_NS};
 
 	fold_fixture_add_launch(event_log_packer(log), id, start_ns - 10, 1, 0);
 	event_packer_record(

@@ -74,6 +74,7 @@ static void a_step_whose_next_mark_is_missing_stays_open(void **state)
 	assert_int_equal(steps->steps[0].number, 18);
 	assert_int_equal(steps->steps[1].number, 52);
 	assert_int_equal(steps->nr_open, 2);
+	assert_int_equal(steps->nr_cut, 0);
 }
 
 static void a_step_of_two_windows_stays_open(void **state)
@@ -89,6 +90,7 @@ static void a_step_of_two_windows_stays_open(void **state)
 	assert_int_equal(steps->steps[0].number, 1);
 	assert_int_equal(steps->steps[1].number, 3);
 	assert_int_equal(steps->nr_open, 2);
+	assert_int_equal(steps->nr_cut, 1);
 }
 
 static void marks_come_in_any_order(void **state)
@@ -228,6 +230,7 @@ static void a_step_that_was_not_captured_all_the_time_has_no_end(void **state)
 	assert_int_equal(steps->steps[0].number, 1);
 	assert_int_equal(steps->steps[1].number, 3);
 	assert_int_equal(steps->nr_open, 2); /* and the last one */
+	assert_int_equal(steps->nr_cut, 1);
 }
 
 static bool lacks_memory;

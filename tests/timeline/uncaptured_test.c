@@ -206,12 +206,117 @@ static void kernels_alone_have_no_idle_time(void **state)
 	end(&f);
 }
 
+/* Processes 1 and 2 work on the GPU that they share, process 3 on one that nobody described. */
+static void begin_steps(struct fixture *f, const struct timeline_step steps[PROCESSES],
+			struct timeline_launch launches[PROCESSES])
+{
+	struct timeline_work work[PROCESSES];
+	const struct timeline_events events = {
+		.launches = launches, .work = work, .nr_launches = PROCESSES, .nr_work = PROCESSES};
+
+	*f = (struct fixture){.collection = collection_create()};
+	assert_non_null(f->collection);
+	add_processes(f->collection->roster);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		work[i] = (struct timeline_work){.start_ns = launches[i].time_ns + 1,
+						 .end_ns = launches[i].time_ns + 10,
+						 .process_id = i + 1,
+						 .kind = RECORD_GPU_KERNEL,
+						 .launch = i};
+	assert_int_equal(
+		uncaptured_steps(&f->uncaptured, f->collection->roster, steps, PROCESSES, &events),
+		0);
+	assert_int_equal(uncaptured_work_init(&f->work, &f->uncaptured), 0);
+}
+
+static void check_step(struct fixture *f, const struct timeline_key *key, uint64_t from_ns,
+		       uint64_t to_ns)
+{
+	uint64_t step_from_ns, step_to_ns;
+
+	assert_true(uncaptured_step_of(&f->uncaptured, key, &step_from_ns, &step_to_ns));
+	assert_int_equal(step_from_ns, from_ns);
+	assert_int_equal(step_to_ns, to_ns);
+	assert_int_equal(uncaptured_pauses_ns(&f->uncaptured, key, 50, 1000),
+			 950 - (to_ns - from_ns));
+}
+
+static const struct timeline_key shared_gpu = {
+	.level = TIMELINE_DEVICE, .process_id = ROSTER_WRITER, .device_id = 1};
+
+static void a_step_is_watched_for_the_time_of_its_own_process(void **state)
+{
+	static const struct timeline_step steps[PROCESSES] = {
+		{.process_id = 1, .begin_ns = 100, .end_ns = 300},
+		{.process_id = 2, .begin_ns = 200, .end_ns = 500},
+		{.process_id = 3, .begin_ns = 700, .end_ns = 900}};
+	struct timeline_launch launches[PROCESSES] = {{.process_id = 1, .time_ns = 100},
+						      {.process_id = 2, .time_ns = 499},
+						      {.process_id = 3, .time_ns = 800}};
+	static struct fixture f;
+
+	(void)state;
+	begin_steps(&f, steps, launches);
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		check_step(&f, &(struct timeline_key){.level = TIMELINE_WORK, .process_id = i + 1},
+			   steps[i].begin_ns, steps[i].end_ns);
+	check_step(&f, &shared_gpu, 200, 300);
+	/* What runs on behind the step is busy there. */
+	assert_int_equal(
+		uncaptured_work_add(&f.work, &(struct timeline_work){.start_ns = 290,
+								     .end_ns = 350,
+								     .process_id = 1,
+								     .kind = RECORD_GPU_KERNEL}),
+		0);
+	assert_int_equal(uncaptured_work_busy_ns(&f.work, &shared_gpu), 50);
+	end(&f);
+}
+
+static void a_process_whose_work_is_not_of_its_step_leaves_the_gpu_to_others(void **state)
+{
+	static const struct timeline_step steps[PROCESSES] = {
+		{.process_id = 1, .begin_ns = 100, .end_ns = 300},
+		{.process_id = 2, .begin_ns = 400, .end_ns = 500},
+		{.process_id = 3, .begin_ns = 700, .end_ns = 900}};
+	struct timeline_launch launches[PROCESSES] = {{.process_id = 1, .time_ns = 100},
+						      {.process_id = 2, .time_ns = 500},
+						      {.process_id = 3, .time_ns = 800}};
+	static struct fixture f;
+
+	(void)state;
+	begin_steps(&f, steps, launches);
+	check_step(&f, &shared_gpu, 100, 300);
+	end(&f);
+}
+
+static void steps_without_a_common_time_leave_no_idle_time(void **state)
+{
+	static const struct timeline_step steps[PROCESSES] = {
+		{.process_id = 1, .begin_ns = 100, .end_ns = 300},
+		{.process_id = 2, .begin_ns = 400, .end_ns = 500},
+		{.process_id = 3, .begin_ns = 700, .end_ns = 900}};
+	struct timeline_launch launches[PROCESSES] = {{.process_id = 1, .time_ns = 100},
+						      {.process_id = 2, .time_ns = 400},
+						      {.process_id = 3, .time_ns = 800}};
+	static struct fixture f;
+	uint64_t from_ns, to_ns;
+
+	(void)state;
+	begin_steps(&f, steps, launches);
+	assert_false(uncaptured_step_of(&f.uncaptured, &shared_gpu, &from_ns, &to_ns));
+	assert_int_equal(uncaptured_pauses_ns(&f.uncaptured, &shared_gpu, 50, 1000), 950);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pauses_and_work_in_them_are_those_of_a_recount),
 		cmocka_unit_test(without_pauses_all_is_captured),
 		cmocka_unit_test(kernels_alone_have_no_idle_time),
+		cmocka_unit_test(a_step_is_watched_for_the_time_of_its_own_process),
+		cmocka_unit_test(a_process_whose_work_is_not_of_its_step_leaves_the_gpu_to_others),
+		cmocka_unit_test(steps_without_a_common_time_leave_no_idle_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

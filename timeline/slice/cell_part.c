@@ -382,9 +382,8 @@ static int add_streams(struct adding *adding)
 		const struct timeline_cell cell = get_cell(adding, NULL);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
-		error = note_stale(
-			adding, &cell,
-			busy_lanes_add_stream_cell(&adding->fold->busy, place, &cell));
+		error = note_stale(adding, &cell,
+				   busy_lanes_add_stream_cell(&adding->fold->busy, place, &cell));
 	}
 	return error;
 }
@@ -402,18 +401,16 @@ static int add_devices(struct adding *adding)
 			cells[kind] = get_cell(adding, kind == BUSY_WORK ? NULL : cells);
 		if (input->is_damaged || !is_of(adding, place->process_id))
 			return -EPROTO;
-		error = note_stale(
-			adding, cells,
-			busy_lanes_add_device_cell(&adding->fold->busy, place, cells));
+		error = note_stale(adding, cells,
+				   busy_lanes_add_device_cell(&adding->fold->busy, place, cells));
 	}
 	while (!error && (place->device_id = cell_input_get_u32(input)) != 0) {
 		const struct timeline_cell cell = get_cell(adding, NULL);
 
 		if (input->is_damaged || place->device_id > adding->fold->busy.nr_devices)
 			return -EPROTO;
-		error = note_stale(
-			adding, &cell,
-			busy_lanes_add_shared_cell(&adding->fold->busy, place, &cell));
+		error = note_stale(adding, &cell,
+				   busy_lanes_add_shared_cell(&adding->fold->busy, place, &cell));
 	}
 	return error;
 }

@@ -141,10 +141,10 @@ static int add_group(const struct crew_fold *fold, struct crew_fold_share *share
 	for (uint32_t cell = begin; cell < end && !error; cell++) {
 		error = cell_reader_part(reader, cell, group, &data, &size);
 		if (!error)
-			error = cell_part_add(
-				&share->fold, data, size, cell_file_at(&fold->cells, cell),
-				cell_file_at(&fold->cells, cell + 1), share->processes, &rows,
-				&share->stale_ns);
+			error = cell_part_add(&share->fold, data, size,
+					      cell_file_at(&fold->cells, cell),
+					      cell_file_at(&fold->cells, cell + 1),
+					      share->processes, &rows, &share->stale_ns);
 		if (error)
 			share->bad_cell = cell;
 	}

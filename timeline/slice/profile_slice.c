@@ -183,8 +183,9 @@ static void write_words(const struct profile_slice *slice, const struct content 
 		to_ns = end_of(content);
 	if (to_ns == 0) /* nothing came */
 		to_ns = from_ns > slice->last_ns ? from_ns : slice->last_ns;
-	at = snprintf(text, WORDS_SIZE, "%.6f s from %.6f s on", (double)(to_ns - from_ns) * 1e-9,
-		      (double)(from_ns - slice->first_ns) * 1e-9);
+	at = snprintf(text, WORDS_SIZE, "%.6f s from %.6f s on%s", (double)(to_ns - from_ns) * 1e-9,
+		      (double)(from_ns - slice->first_ns) * 1e-9,
+		      slice->nr_steps > 1 ? ", of each process its own step" : "");
 	if (counts->nr_launchless)
 		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
 			       "; the launches of %" PRIu64 " pieces of GPU work were not kept%s",
@@ -194,8 +195,8 @@ static void write_words(const struct profile_slice *slice, const struct content 
 				       : "");
 	if (counts->uncaptured_ns)
 		at += snprintf(text + at, WORDS_SIZE - (size_t)at,
-			       "; between capture windows nothing is known: %.6f s of all "
-			       "processes are not captured",
+			       "; times between capture windows are %.6f s of all "
+			       "processes together",
 			       (double)counts->uncaptured_ns * 1e-9);
 	if (counts->nr_silent)
 		snprintf(text + at, WORDS_SIZE - (size_t)at, "; %" PRIu32 " process%s no timeline",
@@ -243,7 +244,7 @@ static int note_losses(struct database *database, const struct profile_slice *sl
 
 /* ---- what is in it */
 
-/* The part's GPUs and processes were watched for all of its time. */
+/* The part's GPUs and processes were watched for all of its time, or for their own steps. */
 static bool is_of_whole(enum timeline_level level)
 {
 	return level == TIMELINE_DEVICE || level == TIMELINE_ORDINAL || level == TIMELINE_WORK;
@@ -273,18 +274,29 @@ static void leave_out_pauses(const struct content *content, const struct timelin
 	stream_timeline_uncaptured(entry->timeline, ns < idle_ns ? ns : idle_ns);
 }
 
+/* Of a step, the times of other processes are nobody's idle time. */
+static void set_span(const struct profile_slice *slice, const struct content *content,
+		     const struct timeline_entry *entry)
+{
+	uint64_t from_ns = begin_of(slice), to_ns = last_of(slice);
+	const bool has = !slice->nr_steps ||
+			 uncaptured_step_of(content->uncaptured, &entry->key, &from_ns, &to_ns);
+
+	if (has && from_ns < to_ns)
+		stream_timeline_span(entry->timeline, from_ns, to_ns);
+}
+
 /* Nobody goes on with a part, so no open interval is stored. */
 static void close_timelines(const struct profile_slice *slice, const struct content *content,
 			    const struct collection *collection)
 {
-	const uint64_t from_ns = begin_of(slice), to_ns = last_of(slice);
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
 		timeline_table_entries(collection->timelines, &nr_entries);
 
 	for (uint32_t i = 0; i < nr_entries; i++) {
-		if (from_ns < to_ns && is_of_whole(entries[i].key.level))
-			stream_timeline_span(entries[i].timeline, from_ns, to_ns);
+		if (is_of_whole(entries[i].key.level))
+			set_span(slice, content, &entries[i]);
 		leave_out_pauses(content, &entries[i]);
 		stream_timeline_close(entries[i].timeline);
 	}
@@ -487,8 +499,13 @@ static int is_streamed(const struct profile_slice *slice)
 	return error ? error : nr_events >= PROFILE_SLICE_STREAMED;
 }
 
-/* As one fold, or as a list of events. */
-static int read_content(const struct profile_slice *slice, const struct uncaptured *uncaptured,
+static const struct roster *roster_of(const struct profile_slice *slice)
+{
+	return timeline_source_profile(slice->source)->collection->roster;
+}
+
+/* As one fold, or as a list of events. *uncaptured of a step is made of its events. */
+static int read_content(const struct profile_slice *slice, struct uncaptured *uncaptured,
 			bool folds, struct content *content)
 {
 	int error = -EAGAIN;
@@ -501,8 +518,11 @@ static int read_content(const struct profile_slice *slice, const struct uncaptur
 	if (error != -EAGAIN)
 		return error;
 	crew_fold_fini(&content->fold);
-	error = uncaptured_work_init(&content->in_pauses, uncaptured);
-	return error ? error : read_events(slice, &content->events);
+	error = read_events(slice, &content->events);
+	if (!error && slice->nr_steps)
+		error = uncaptured_steps(uncaptured, roster_of(slice), slice->steps,
+					 slice->nr_steps, &content->events);
+	return error ? error : uncaptured_work_init(&content->in_pauses, uncaptured);
 }
 
 static void fini_content(struct content *content)
@@ -513,7 +533,7 @@ static void fini_content(struct content *content)
 }
 
 static int write_content(const struct profile_slice *slice, const char *path,
-			 const char *output_path, const struct uncaptured *uncaptured, bool folds,
+			 const char *output_path, struct uncaptured *uncaptured, bool folds,
 			 struct profile_slice_counts *counts, char **error)
 {
 	struct content content;
@@ -531,7 +551,7 @@ static int write_content(const struct profile_slice *slice, const char *path,
 }
 
 static int write_slice(const struct profile_slice *slice, const char *path, const char *output_path,
-		       const struct uncaptured *uncaptured, struct profile_slice_counts *counts,
+		       struct uncaptured *uncaptured, struct profile_slice_counts *counts,
 		       char **error)
 {
 	const int folds = is_streamed(slice);
@@ -557,8 +577,9 @@ int profile_slice_write(const struct profile_slice *slice, const char *output_pa
 		return -ENAMETOOLONG;
 	if (access(path, F_OK) == 0 || access(output_path, F_OK) == 0)
 		return error_text_set(error, -EEXIST, "%s: exists", output_path);
-	struct uncaptured uncaptured;
-	int status = uncaptured_read(&uncaptured, slice->source, slice->request);
+	struct uncaptured uncaptured = {0};
+	int status =
+		slice->nr_steps ? 0 : uncaptured_read(&uncaptured, slice->source, slice->request);
 	if (!status)
 		status = write_slice(slice, path, output_path, &uncaptured, counts, error);
 	uncaptured_fini(&uncaptured);

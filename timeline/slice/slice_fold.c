@@ -23,12 +23,8 @@ static bool is_within(const struct slice_fold *fold, uint64_t time_ns)
 
 static bool is_launch_within(const struct slice_fold *fold, const struct timeline_launch *launch)
 {
-	if (!fold->nr_steps)
-		return is_within(fold, launch->time_ns);
-	const struct timeline_step *step =
-		timeline_steps_of(fold->steps, fold->nr_steps, launch->process_id);
-
-	return step && launch->time_ns >= step->begin_ns && launch->time_ns < step->end_ns;
+	return fold->nr_steps ? timeline_steps_at(fold->steps, fold->nr_steps, launch) != NULL
+			      : is_within(fold, launch->time_ns);
 }
 
 static bool belongs(const struct slice_fold *fold, const struct timeline_work *work,

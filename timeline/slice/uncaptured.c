@@ -77,10 +77,109 @@ int uncaptured_read(struct uncaptured *uncaptured, struct timeline_source *sourc
 	return error ? error : result;
 }
 
+/* ---- steps */
+
+struct taker { /* of pauses */
+	struct capture_pauses *pauses;
+	uint32_t room;
+	uint32_t first; /* of a process, where there are several */
+};
+
+/* Leaves out what is before and behind the step. */
+static int leave_out(struct taker *taker, uint32_t id, const struct timeline_step *step)
+{
+	struct capture_pauses *pauses = taker->pauses;
+
+	if (array_reserve(&pauses->pauses, &taker->room, pauses->nr_pauses + 2ull,
+			  sizeof(*pauses->pauses)))
+		return -ENOMEM;
+	pauses->pauses[pauses->nr_pauses++] = (struct capture_pause){0, step->begin_ns, id};
+	pauses->pauses[pauses->nr_pauses++] = (struct capture_pause){step->end_ns, UINT64_MAX, id};
+	return 0;
+}
+
+/* Takes the device, if it is the process's first work on it. */
+static int take_device(struct taker *taker, uint32_t device, const struct timeline_step *step)
+{
+	const struct capture_pauses *pauses = taker->pauses;
+
+	for (uint32_t i = taker->first; i < pauses->nr_pauses; i += 2)
+		if (pauses->pauses[i].process_id == device)
+			return 0;
+	return leave_out(taker, device, step);
+}
+
+static int take_devices(struct taker *taker, const struct roster *roster,
+			const struct timeline_step *steps, uint32_t nr_steps,
+			const struct timeline_events *events)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < events->nr_work && !error; i++) {
+		const struct timeline_work *work = &events->work[i];
+		const struct roster_process *process = roster_process(roster, work->process_id);
+		const struct timeline_launch *launch = work->launch == TIMELINE_SOURCE_NONE
+							       ? NULL
+							       : &events->launches[work->launch];
+		const struct timeline_step *step =
+			launch ? timeline_steps_at(steps, nr_steps, launch) : NULL;
+		const uint32_t device =
+			process ? roster_process_device(process, work->device_id) : 0;
+
+		if (i == 0 || work->process_id != work[-1].process_id)
+			taker->first = taker->pauses->nr_pauses;
+		if (step && device && work->kind <= RECORD_GPU_GRAPH)
+			error = take_device(taker, device, step);
+	}
+	return error;
+}
+
+int uncaptured_steps(struct uncaptured *uncaptured, const struct roster *roster,
+		     const struct timeline_step *steps, uint32_t nr_steps,
+		     const struct timeline_events *events)
+{
+	struct taker processes = {.pauses = &uncaptured->processes};
+	struct taker devices = {.pauses = &uncaptured->devices};
+	int error = 0;
+
+	*uncaptured = (struct uncaptured){.roster = roster, .is_of_steps = true};
+	for (uint32_t i = 0; i < nr_steps && !error; i++)
+		error = leave_out(&processes, steps[i].process_id, &steps[i]);
+	if (!error)
+		error = take_devices(&devices, roster, steps, nr_steps, events);
+	join(&uncaptured->processes);
+	join(&uncaptured->devices);
+	return error;
+}
+
 void uncaptured_fini(struct uncaptured *uncaptured)
 {
 	capture_pauses_fini(&uncaptured->processes);
 	capture_pauses_fini(&uncaptured->devices);
+}
+
+static const struct capture_pauses *pauses_of(const struct uncaptured *uncaptured,
+					      const struct timeline_key *key, uint32_t *id)
+{
+	const bool is_device = key->level == TIMELINE_DEVICE;
+
+	*id = is_device ? key->device_id : key->process_id;
+	return is_device ? &uncaptured->devices : &uncaptured->processes;
+}
+
+bool uncaptured_step_of(const struct uncaptured *uncaptured, const struct timeline_key *key,
+			uint64_t *from_ns, uint64_t *to_ns)
+{
+	uint32_t id;
+	const struct capture_pauses *pauses = pauses_of(uncaptured, key, &id);
+	const struct capture_pause *before = capture_pauses_find(pauses, id, 0);
+
+	/* Steps that have no time in common left one pause. */
+	if (!uncaptured->is_of_steps || !before || before->end_ns == UINT64_MAX)
+		return false;
+	*from_ns = before->end_ns;
+	*to_ns = before[1].begin_ns;
+	return true;
 }
 
 /* ---- sums */
@@ -105,10 +204,8 @@ uint64_t uncaptured_sum_ns(const struct uncaptured *uncaptured, uint64_t from_ns
 uint64_t uncaptured_pauses_ns(const struct uncaptured *uncaptured, const struct timeline_key *key,
 			      uint64_t from_ns, uint64_t to_ns)
 {
-	const bool is_device = key->level == TIMELINE_DEVICE;
-	const struct capture_pauses *pauses =
-		is_device ? &uncaptured->devices : &uncaptured->processes;
-	const uint32_t id = is_device ? key->device_id : key->process_id;
+	uint32_t id;
+	const struct capture_pauses *pauses = pauses_of(uncaptured, key, &id);
 	const struct capture_pause *pause = capture_pauses_find(pauses, id, from_ns);
 	uint64_t ns = 0;
 

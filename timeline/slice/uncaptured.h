@@ -7,6 +7,8 @@
 
 #include "aggregator/core/timeline_table.h"
 #include "timeline/trace/capture_pauses.h"
+#include "timeline/trace/timeline_events.h"
+#include "timeline/trace/timeline_steps.h"
 
 struct uncaptured {
 	const struct roster *roster;     /* borrowed */
@@ -14,6 +16,7 @@ struct uncaptured {
 	/* owns; process_id is the store's id of a device. What a GPU did is not known while one of its processes was
 	 * not captured. */
 	struct capture_pauses devices;
+	bool is_of_steps; /* uncaptured_steps() made it */
 };
 
 /* Takes the pauses of processes that the roster has, which is borrowed until fini. 0 or -ENOMEM. Call
@@ -25,7 +28,19 @@ int uncaptured_init(struct uncaptured *uncaptured, const struct roster *roster,
  * timeline_source_read(). */
 int uncaptured_read(struct uncaptured *uncaptured, struct timeline_source *source,
 		    const struct timeline_request *request);
+
+/* The same of a part that is a step: nobody asked for the time of a process outside its own step (timeline_steps_of()).
+ * Of a GPU this is what lies outside the step of any process that let it work in its step, by the events. The roster is
+ * borrowed until fini. 0 or -ENOMEM. */
+int uncaptured_steps(struct uncaptured *uncaptured, const struct roster *roster,
+		     const struct timeline_step *steps, uint32_t nr_steps,
+		     const struct timeline_events *events);
 void uncaptured_fini(struct uncaptured *uncaptured);
+
+/* Returns whether the key's process or device has a step of its own, which is *from_ns to *to_ns. Of a device with
+ * several processes it is the time that their steps have in common. */
+bool uncaptured_step_of(const struct uncaptured *uncaptured, const struct timeline_key *key,
+			uint64_t *from_ns, uint64_t *to_ns);
 
 /* Returns the time in [from_ns, to_ns) in which processes were not captured, of all of them together. */
 uint64_t uncaptured_sum_ns(const struct uncaptured *uncaptured, uint64_t from_ns, uint64_t to_ns);

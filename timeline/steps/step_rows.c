@@ -21,7 +21,7 @@ static const struct {
 int step_rows_init(struct step_rows *rows, const struct timeline_steps *steps, uint64_t from_ns,
 		   uint64_t to_ns)
 {
-	*rows = (struct step_rows){.nr_open = steps->nr_open};
+	*rows = (struct step_rows){.nr_open = steps->nr_open, .nr_cut = steps->nr_cut};
 	rows->rows = calloc(steps->nr_steps + 1ull, sizeof(*rows->rows));
 	if (!rows->rows)
 		return -ENOMEM;

@@ -48,6 +48,7 @@ struct step_rows {
 	struct step_row *rows; /* owns; by process, thread and time */
 	uint32_t nr_rows;
 	uint32_t nr_open;    /* steps whose end was not kept */
+	uint32_t nr_cut;     /* of these, by windows (timeline_steps.h) */
 	uint32_t nr_outside; /* of the wanted time */
 };
 

@@ -97,11 +97,14 @@ static double ms(uint64_t from_ns, uint64_t to_ns)
 	return (double)(to_ns - from_ns) / 1e6;
 }
 
+#define NO_WHOLE "no step has both its begin and its end in the timeline"
+
 /* Why there is no whole step. */
 static const char *no_steps(const struct timeline_steps *steps)
 {
-	return steps->nr_open ? "no step has both its begin and its end in the timeline"
-			      : TIMELINE_CHOICE_NO_STEPS;
+	if (!steps->nr_open)
+		return TIMELINE_CHOICE_NO_STEPS;
+	return steps->nr_cut ? NO_WHOLE TIMELINE_CHOICE_CUT : NO_WHOLE;
 }
 
 static int say_no_step(const struct timeline_steps *steps, uint32_t number,

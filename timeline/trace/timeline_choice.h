@@ -12,6 +12,11 @@
 	"no step was kept: programs mark steps by flamegrid_step(), and --timeline notes the "     \
 	"marks"
 
+/* Why there is no whole step, and what helps, if windows have cut some. */
+#define TIMELINE_CHOICE_CUT                                                                        \
+	": capture windows cut the steps; run --every-steps N --step-range step captures whole "   \
+	"ones of flamegrid_step(), and other windows have to be longer"
+
 struct timeline_choice {
 	uint64_t from_ns, to_ns; /* on the common clock */
 	bool is_step;            /* the time of host work: GPU work of it may end later */

@@ -227,7 +227,7 @@ static void count_ranks(struct timeline_events *events)
 
 /* ---- the time of a step */
 
-/* Ends the range with the last work that its launches have caused. */
+/* Returns the end of the last work that its launches have caused. */
 static uint64_t find_end(const struct timeline_events *events, const struct timeline_request *range)
 {
 	uint64_t end_ns = range->to_ns;
@@ -252,16 +252,31 @@ static void trim_launches(struct timeline_launch *launches, uint32_t *nr, uint64
 	*nr = kept;
 }
 
-static void trim(struct timeline_events *events, uint64_t end_ns)
+/* Returns how many pieces of GPU work until the end were launched behind the time of host work. */
+static uint64_t count_later(const struct timeline_events *events)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < events->nr_work; i++) {
+		const struct timeline_work *work = &events->work[i];
+
+		nr += work->kind != RECORD_GPU_SYNC && work->start_ns < events->to_ns &&
+		      work->launch != TIMELINE_SOURCE_NONE &&
+		      events->launches[work->launch].time_ns >= events->host_to_ns;
+	}
+	return nr;
+}
+
+static void trim(struct timeline_events *events)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < events->nr_work; i++)
-		if (events->work[i].start_ns < end_ns)
+		if (events->work[i].start_ns < events->to_ns)
 			events->work[kept++] = events->work[i];
 	events->nr_work = kept;
-	trim_launches(events->launches, &events->nr_launches, end_ns);
-	trim_launches(events->marks, &events->nr_marks, end_ns);
+	trim_launches(events->launches, &events->nr_launches, events->host_to_ns);
+	trim_launches(events->marks, &events->nr_marks, events->host_to_ns);
 	for (uint32_t i = 0; i < events->nr_launches; i++)
 		events->launches[i].flow = 0;
 	events->nr_flows = 0;
@@ -306,8 +321,11 @@ int timeline_events_read(struct timeline_source *source, const struct timeline_r
 		error = arrange(events);
 	if (!error && reaches) {
 		events->to_ns = find_end(events, range);
-		trim(events, events->to_ns);
+		const uint64_t nr_later = count_later(events);
+		trim(events);
 		error = arrange(events);
+		events->nr_launchless -=
+			nr_later < events->nr_launchless ? nr_later : events->nr_launchless;
 	}
 	if (!error)
 		count_ranks(events);

@@ -22,12 +22,13 @@ struct timeline_events {
 	struct timeline_launch *launches, *marks; /* owns both */
 	struct timeline_work *work;               /* owns */
 	uint32_t nr_launches, room_launches, nr_marks, room_marks, nr_work, room_work;
-	uint64_t from_ns, to_ns;     /* the range */
-	uint64_t host_to_ns;         /* to_ns before it was extended */
-	uint32_t events_max;         /* as in the request */
+	uint64_t from_ns, to_ns; /* the range */
+	uint64_t host_to_ns;     /* to_ns before it was extended: the end of launches and marks */
+	uint32_t events_max;     /* as in the request */
 	uint32_t nr_flows, nr_ranks; /* nr_ranks: processes with events here */
-	uint64_t nr_launchless;      /* pieces of GPU work whose launch is not here */
-	uint64_t nr_workless;        /* launches whose GPU work is not here */
+	uint64_t
+		nr_launchless; /* pieces of GPU work whose launch is not here, nor behind host_to_ns */
+	uint64_t nr_workless; /* launches whose GPU work is not here */
 	struct timeline_counts counts;
 };
 

@@ -70,12 +70,15 @@ int timeline_steps_finish(struct timeline_steps *steps, const struct capture_pau
 		if (open && (open->process_id != mark->process_id || open->tid != mark->tid ||
 			     !mark_runs_end(open, mark))) {
 			steps->nr_open++;
+			steps->nr_cut += open->process_id == mark->process_id &&
+					 open->window != mark->window;
 			open = NULL;
 		}
 		if (open &&
-		    capture_pauses_touch(pauses, open->process_id, open->time_ns, mark->time_ns))
+		    capture_pauses_touch(pauses, open->process_id, open->time_ns, mark->time_ns)) {
 			steps->nr_open++;
-		else if (open)
+			steps->nr_cut++;
+		} else if (open)
 			error = add_step(steps, open, mark->time_ns);
 		open = mark->mark == RECORD_MARK_STEP ? mark : NULL;
 	}
@@ -109,6 +112,15 @@ const struct timeline_step *timeline_steps_of(const struct timeline_step *steps,
 	const struct timeline_step wanted = {.process_id = process_id};
 
 	return nr ? bsearch(&wanted, steps, nr, sizeof(*steps), by_process) : NULL;
+}
+
+const struct timeline_step *timeline_steps_at(const struct timeline_step *steps, uint32_t nr,
+					      const struct timeline_launch *launch)
+{
+	const struct timeline_step *step = timeline_steps_of(steps, nr, launch->process_id);
+
+	return step && launch->time_ns >= step->begin_ns && launch->time_ns < step->end_ns ? step
+											   : NULL;
 }
 
 static int by_time(const void *a, const void *b)

@@ -20,6 +20,7 @@ struct timeline_steps {
 	struct timeline_step *steps; /* owns; by process, thread and time; those that ended */
 	uint32_t nr_steps, room_steps;
 	uint32_t nr_open; /* steps whose end was not kept */
+	uint32_t nr_cut;  /* of these, by the end of a capture window before another one */
 };
 
 /* Takes a launch; those that are no marks of steps are ignored. 0 or -ENOMEM. */
@@ -38,6 +39,10 @@ int timeline_steps_find(const struct timeline_steps *steps, uint32_t number,
 /* Returns the process's step, of those that were found; NULL: it has none. */
 const struct timeline_step *timeline_steps_of(const struct timeline_step *steps, uint32_t nr,
 					      uint32_t process_id);
+
+/* Returns the step of the launch's process that it lies in, of those that were found; NULL: there is none. */
+const struct timeline_step *timeline_steps_at(const struct timeline_step *steps, uint32_t nr,
+					      const struct timeline_launch *launch);
 
 /* Finds the longest step; step 1 of a process counts only if it has no other. *slowest NULL: there is none.
  * *median_ns: of all that count, which are *nr. 0 or -ENOMEM. */

@@ -36,6 +36,7 @@ function decodeTimes(reader, timeline) {
 	timeline.endNs = beginNs + timeline.spanNs;
 	timeline.firstNs = beginNs - beforeNs; // of the first bin: it may begin before what the page has
 	timeline.stripPx = STRIP_PX;
+	timeline.hasRanks = new Set(devices.map(([, , rank]) => rank)).size > 1;
 	timeline.devices = devices.map(([host, gpu, rank]) => {
 		const device = gpu < 0 ? "GPU?" : `GPU${gpu}`, whole = `${visibleText(host)} ${device}`.trim();
 
@@ -84,10 +85,11 @@ function stepsAt(ns) {
 
 const stepsWords = ([first, last]) => first === last ? `step ${first}` : `steps ${first} to ${last}`;
 
+// Each rank has its own begins, and ticks are the first of all.
 function stepText(ns) {
 	const steps = stepsAt(ns);
 
-	return steps ? stepsWords(steps) : "";
+	return steps ? stepsWords(steps) + (profile.timeline.hasRanks ? " of the first rank" : "") : "";
 }
 
 // The steps that have a part in a time.

@@ -18,6 +18,16 @@ contains "another directory: the hint is words of a shell" out "(flamegrid repor
 "$flamegrid" timeline "other/my place's" -o timed.perfetto 2>err
 same "a timeline: status" $? 0
 contains "a timeline: has all events" err "timeline: 71400 launches and 71400 pieces of GPU work"
+"$flamegrid" timeline "other/my place's" --steps -f csv 2>err >steps.csv
+same "its steps: the last one of 700, and the number of the others" "$(tail -n +2 steps.csv | cut -d, -f5 | sort -n | tail -n 1) $(tail -n +2 steps.csv | wc -l)" "700 700"
+for step in 400 401; do
+	"$flamegrid" timeline "other/my place's" --step "$step" --format profile -o "step$step" 2>err
+	same "step $step: status" $? 0
+done
+"$flamegrid" diff step400 step401 >out 2>err
+contains "two steps can be compared" out "after   step401"
+"$flamegrid" timeline "other/my place's" --around-worst -o worst.perfetto 2>err
+contains "the worst: a step" err " is the slowest of 699: "
 "$flamegrid" demo --timeline soon >out 2>err
 same "no time: status" $? 2
 contains "no time: says so" err "--timeline"

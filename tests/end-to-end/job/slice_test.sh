@@ -105,6 +105,16 @@ check "step 6" slice step6 "$scratch/steps" --step 6
 "$flamegrid" diff "$scratch/step5" "$scratch/step6" >"$scratch/out" 2>"$scratch/err"
 contains "two steps can be compared" "$scratch/out" "after   $scratch/step6"
 
+# One rank after the other, so the time from the first begin to the last end is far longer than either step.
+FAKE_CUDA_DEVICES=2 "$flamegrid" run --timeline all -o "$scratch/ranks" --devices "$list" -- bash -c \
+	'for r in 0 1; do RANK=$r CUDA_VISIBLE_DEVICES=$r "$1" training 8 || exit; done' _ "$BUILD/tests/api_program" >/dev/null 2>"$scratch/err"
+check "step 5 of two ranks" slice ranks5 "$scratch/ranks" --step 5
+"$flamegrid" report "$scratch/ranks5" -f json 2>/dev/null >"$scratch/json"
+same "step 5 of two ranks: each GPU was watched for its own rank's step, no longer" \
+	"$(python3 -c 'import json, sys; print(*(d["busy_ns"] + d["idle_ns"] + d["uncaptured_ns"] for d in json.load(sys.stdin)["devices"]))' <"$scratch/json")" \
+	"$("$flamegrid" timeline "$scratch/ranks" --steps -f csv 2>/dev/null | awk -F, '$5 == 5 { ns[$1] = $8 } END { print ns[0], ns[1] }')"
+contains "step 5 of two ranks: the part says so" <("$flamegrid" report "$scratch/ranks5" -f table 2>&1) "of each process its own step"
+
 # ---- errors
 slice none "$scratch/p" --from 1h
 same "no such time: status" $? 4

@@ -112,7 +112,7 @@ same "no step: the gap is shown" "$(line gap)" "$gap"
 # ---- between capture windows nothing is known, and no gap there is the largest
 run pauses "windows 9" --capture-range profiler
 show pauses 0
-contains "pauses: said" "$scratch/err" " s, in 8 times between windows, of a timeline of "
+said=$(sed -n 's/.*timeline: 8 times between capture windows, \([0-9.]*\) s, of which only GPU work is known that was launched before;.*/\1/p' "$scratch/err")
 python3 - "$readers" "$scratch/t.perfetto" >"$scratch/out" 2>&1 <<'PYTHON' || not_ok "pauses: $(tail -n 1 "$scratch/out")"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -125,14 +125,14 @@ others = [item for item in slices if item["lane"].startswith(("stream", "thread"
 for pause in pauses:
     assert not [item for item in others if item["start"] < pause["end"] and item["end"] > pause["start"]], "something was captured in a pause"
     assert [item for item in others if item["lane"].startswith("stream") and item["end"] <= pause["start"]], "a pause before all work"
-print(len(pauses))
+print(len(pauses), "%.3f" % (sum(pause["end"] - pause["start"] for pause in pauses) / 1e9))
 PYTHON
-same "pauses: a slice for each, and nothing is known of them" "$(cat "$scratch/out")" 8
+same "pauses: a slice for each, nothing is known of them, and they are as long as is said" "$(cat "$scratch/out")" "8 $said"
 "$flamegrid" report "$scratch/pauses" -f json >"$scratch/json" 2>/dev/null
 share=$(python3 "$readers/read_strips.py" "$scratch/pauses/flame.html" "$scratch/json" pauses 2>&1 | sed -n 's/^not captured //p')
 check "pauses: the page's time axis has them: $share %" [ "${share:-0}" -gt 0 ]
 "$flamegrid" timeline --kernels "$scratch/pauses" >"$scratch/kernels" 2>"$scratch/err"
-contains "pauses: said of sums, too" "$scratch/err" " s, in 8 times between windows, of a timeline of "
+contains "pauses: said of sums, too" "$scratch/err" " 8 times between capture windows, $said s, of which "
 ends=$("$flamegrid" timeline "$scratch/pauses" -f chrome 2>/dev/null | python3 -c '
 import json, sys
 events = [event for event in json.load(sys.stdin)["traceEvents"] if event["ph"] in "BEi"]
@@ -140,7 +140,7 @@ first = min(event["ts"] for event in events)
 starts = [event["ts"] for event in events if event["ph"] == "B" and event["name"] == "not captured"]
 print(int((starts[3] + starts[4]) / 2 - first))')
 "$flamegrid" timeline --kernels "$scratch/pauses" --to "${ends}us" >"$scratch/kernels" 2>"$scratch/err"
-contains "pauses: those of a part alone" "$scratch/err" " s, in 4 times between windows, of a timeline of "
+contains "pauses: those of a part alone" "$scratch/err" " 4 times between capture windows, "
 # A page that lies within a pause has an axis, and all of it is not captured.
 read -r from to < <("$flamegrid" timeline "$scratch/pauses" -f chrome 2>/dev/null | python3 -c '
 import json, sys
@@ -162,7 +162,7 @@ print(len(timeline["strips"]), [part for part in range(PARTS) if any(levels[part
 PYTHON
 same "pauses: the page of one has a strip, of which nothing is known" "$(cat "$scratch/out")" "1 [6] {100}"
 "$flamegrid" timeline "$scratch/pauses" --format profile -o "$scratch/part" >/dev/null 2>"$scratch/err"
-contains "pauses: a part says how much was not captured" "$scratch/err" "; between capture windows nothing is known: "
+contains "pauses: a part says how long the times between windows were" "$scratch/err" "; times between capture windows are "
 "$flamegrid" timeline "$scratch/pauses" -f chrome >"$scratch/trace.json" 2>/dev/null
 cat >"$scratch/uncaptured.py" <<'PYTHON'
 import csv, json, sys
@@ -203,12 +203,23 @@ done
 show pauses 4 --around-worst
 contains "pauses: the largest gap is none of them" "$scratch/err" "nor has a GPU a gap"
 
-# ---- windows of one step: the last step of each has no end, and that is said, not that none is marked
+# ---- windows of one step: each has the step's end
 run every "training 23" --every-steps 5 --step-range step
-show every 4 --around-worst
-contains "windows of one step: the worst" "$scratch/err" "no step has both its begin and its end in the timeline; nor has a GPU a gap"
-show every 4 --step 5
-contains "windows of one step: a step" "$scratch/err" "no step has both its begin and its end in the timeline"
+show every 0 --around-worst
+contains "windows of one step: the worst" "$scratch/err" "is the slowest of 4: "
+show every 0 --step 15
+same "windows of one step: a step's work" "$(line work)" in_step_15
+same "windows of one step: no other step" "$(line steps)" 15
+same "windows of one step: all of them" "$("$flamegrid" timeline "$scratch/every" --steps -f csv 2>/dev/null | cut -d, -f5 | xargs)" "step 5 10 15 20"
+# Others cut it, and this is said, not that none is marked.
+run cut "cut 5" --capture-range profiler
+show cut 4 --around-worst
+contains "windows within steps: the worst" "$scratch/err" "no step has both its begin and its end in the timeline: capture windows cut the steps; "
+show cut 4 --step 3
+contains "windows within steps: a step" "$scratch/err" "run --every-steps N --step-range step captures whole ones of flamegrid_step()"
+"$flamegrid" timeline "$scratch/cut" --steps 2>"$scratch/err"
+same "windows within steps: all steps" $? 4
+contains "windows within steps: why there is none" "$scratch/err" "in this time: capture windows cut the steps; run --every-steps N"
 
 # ---- collectives
 rm -rf "$scratch/t.perfetto"
@@ -272,6 +283,11 @@ same "by stack, not kernels: status" $? 2
 "$flamegrid" timeline --sums --from 1s "$scratch/ranks" >"$scratch/sums" 2>"$scratch/err"
 same "sums of a range: status" $? 2
 contains "sums of a range: why" "$scratch/err" "--sums is of the whole profile"
+for to in "--to 0" "--from 2s --to 1s"; do
+	"$flamegrid" timeline "$scratch/ranges" $to -o "$scratch/x" >"$scratch/out" 2>"$scratch/err"
+	same "$to: status" $? 2
+	contains "$to: said" "$scratch/err" "--to is not after --from"
+done
 "$flamegrid" timeline --sums "$scratch/ranks" >"$scratch/sums" 2>"$scratch/err"
 same "sums of few events: status" $? 0
 contains "sums of few events: none are needed" "$scratch/sums" "so few that they are read as quickly"
