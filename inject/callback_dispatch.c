@@ -158,11 +158,14 @@ static __attribute__((noinline)) void on_sampled_call(uint32_t cbid,
 		kernel_sampler_exit(call->context, call->correlation_id);
 	handle_driver_call(cbid, call);
 	if (enter && launches && exact_windows_are_wanted()) {
-		struct launch_thread *thread = launch_thread_own(self.launch.ring, monotonic_ns());
+		const struct launch_thread *thread =
+			launch_thread_own(self.launch.ring, monotonic_ns());
+		const bool has_stack =
+			thread && thread->outer_correlation_id == call->correlation_id;
+		const struct exact_launch launch = {has_stack ? thread->outer_stack_id : 0, cbid};
 
-		if (thread && thread->outer_correlation_id == call->correlation_id)
-			kernel_sampler_enter(call->context, call->correlation_id,
-					     thread->outer_stack_id, cbid);
+		kernel_sampler_enter(call->context, call->correlation_id,
+				     has_stack ? &launch : NULL, cbid, call->symbol_name);
 	}
 	if (!enter && launches)
 		launch_gate_exit();

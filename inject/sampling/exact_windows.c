@@ -9,7 +9,8 @@
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
 
-#define LAUNCHES 32768u /* remembered; a power of two */
+#define LAUNCHES  32768u /* remembered; a power of two */
+#define WAY_TURNS 5u
 
 struct place {
 	_Atomic uint32_t correlation_id; /* 0: none */
@@ -55,6 +56,59 @@ int exact_windows_drop(struct exact_window *window)
 static bool turn(struct exact_window *window, int from)
 {
 	return atomic_compare_exchange_strong(&window->state, &from, EXACT_WINDOW_BUSY);
+}
+
+static void close_window(const struct cupti_library *library, struct exact_window *window,
+			 void *context, uint64_t now_ns)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+
+	window->end_ns = now_ns;
+	window->result = library->sampling_stop(&call);
+	atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS ? EXACT_WINDOW_CLOSED
+									 : EXACT_WINDOW_FAILED);
+}
+
+/* Another thread may be opening or closing it. */
+static bool is_there(struct exact_window *window)
+{
+	int state;
+
+	while ((state = atomic_load(&window->state)) == EXACT_WINDOW_BUSY)
+		sched_yield();
+	return state == EXACT_WINDOW_WANTED || state == EXACT_WINDOW_OPEN;
+}
+
+/* No launch is under way. */
+static void end_window(const struct cupti_library *library, struct exact_window *window,
+		       void *context)
+{
+	const uint64_t now_ns = monotonic_ns();
+	uint64_t ready_ns = 0;
+
+	if (turn(window, EXACT_WINDOW_WANTED)) {
+		exact_windows_settle(window);
+	} else if (turn(window, EXACT_WINDOW_OPEN)) {
+		atomic_compare_exchange_strong(&window->ready_ns, &ready_ns, now_ns);
+		close_window(library, window, context, now_ns);
+	}
+}
+
+void exact_windows_make_way(const struct cupti_library *library, struct exact_window *window,
+			    void *context)
+{
+	int saved_errno = errno;
+
+	if (!is_there(window))
+		return;
+	launch_gate_exit();
+	for (uint32_t turns = WAY_TURNS; turns && is_there(window); turns--)
+		if (launch_gate_close()) {
+			end_window(library, window, context);
+			launch_gate_open();
+		}
+	launch_gate_enter();
+	errno = saved_errno;
 }
 
 /* is_inside: else it meets the window's begin or end, and may be sampled. */
@@ -134,18 +188,13 @@ static bool is_due(struct exact_window *window, uint64_t now_ns)
 void exact_windows_exit(const struct cupti_library *library, struct exact_window *window,
 			void *context)
 {
-	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
 	const uint64_t now_ns = monotonic_ns();
 	int saved_errno = errno;
 
 	if (atomic_load(&window->state) == EXACT_WINDOW_OPEN && is_due(window, now_ns) &&
 	    turn(window, EXACT_WINDOW_OPEN)) {
 		window->has_set_up = true;
-		window->end_ns = now_ns;
-		window->result = library->sampling_stop(&call);
-		atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS
-						     ? EXACT_WINDOW_CLOSED
-						     : EXACT_WINDOW_FAILED);
+		close_window(library, window, context, now_ns);
 	}
 	errno = saved_errno;
 }

@@ -3,7 +3,10 @@
  * begins, and close it where one ends, because CUPTI stands still for ever if another thread calls
  * cuptiPCSamplingStop() while a launch is under way (launch_gate.h). Measured on an H200 (CUPTI 13.0): to open and to
  * close take 6 us each; a launch in a window returns when its kernel has ended, after 0.8 ms at least; the first launch
- * of a session takes 0.08 s more. One per process. */
+ * of a session takes 0.08 s more.
+ *
+ * No kernel that waits for other GPUs' may be launched in a window: its launch would not return before they come, and
+ * one thread may launch all of them. So that was a deadlock of NCCL with two GPUs of one process. One per process. */
 #ifndef EXACT_WINDOWS_H
 #define EXACT_WINDOWS_H
 
@@ -53,6 +56,12 @@ void exact_windows_settle(struct exact_window *window);
 /* The context goes, or its session ends: nobody opens or closes a window any more. Waits for a thread that does so.
  * Returns the enum exact_window_state of before. */
 int exact_windows_drop(struct exact_window *window);
+
+/* In the callback of a launch of the context, within the gate, whose kernel must not be in a window: closes one that
+ * is open, and takes back the wish for one. Waits until other launches have ended, at most for five times 0.2 s; after
+ * that the launch is in the window. Keeps errno. */
+void exact_windows_make_way(const struct cupti_library *library, struct exact_window *window,
+			    void *context);
 
 /* In the callbacks of a launch of the context, within the gate. The first notes it if a window is open; leave() returns
  * whether it did; exit() closes the window if its time is over and no launch is under way that began before it.

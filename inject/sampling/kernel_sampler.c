@@ -11,6 +11,7 @@
 #include "launch_gate.h"
 #include "look_pace.h"
 #include "sampling_session.h"
+#include "waiting_launches.h"
 
 #include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
@@ -77,8 +78,8 @@ void kernel_sampler_init(const struct cupti_library *library, struct definition_
 	self.library = library;
 	self.definitions = definitions;
 	self.nr_names = self.nr_defined = 0;
-	self.left_out_said = false;
 	self.looks = (struct look_pace){0};
+	self.left_out_said = false;
 	atomic_store(&self.left_out, false);
 	atomic_store(&self.begun, false);
 	atomic_store(&self.refused, false);
@@ -95,12 +96,12 @@ void kernel_sampler_use_windows(uint32_t rate)
 /* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
 static bool lock_in_callback(void)
 {
-	int saved_errno = errno, error;
+	int saved_errno = errno;
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CALLBACK_WAIT_S;
-	error = pthread_mutex_timedlock(&self.lock, &until);
+	int error = pthread_mutex_timedlock(&self.lock, &until);
 	errno = saved_errno;
 	return error == 0;
 }
@@ -126,7 +127,7 @@ void kernel_sampler_context(void *context, uint32_t device_id)
 	/* A launch of the context will tell of it again. */
 	if (pthread_mutex_trylock(&self.lock) != 0)
 		return;
-	uint32_t i = place_of(context);
+	const uint32_t i = place_of(context);
 	if (i == KERNEL_SAMPLER_CONTEXTS) {
 		atomic_store(&self.left_out, true);
 	} else if (atomic_load(&self.contexts[i].context) != context) {
@@ -509,30 +510,37 @@ static int step_window(struct context *context)
 		exact_windows_settle(&context->window);
 	} else if (state == EXACT_WINDOW_NONE &&
 		   monotonic_ns() >= exact_pace_next(&context->pace)) {
+		waiting_launches_look();
 		exact_windows_want(&context->window);
 	}
 	return result;
 }
 
-void kernel_sampler_enter(void *context, uint32_t correlation_id, uint32_t stack_id, uint32_t cbid)
+/* NULL: the context is not sampled. */
+static struct exact_window *window_of(void *context)
 {
-	const struct exact_launch launch = {stack_id, cbid};
-	uint32_t i = place_of(context);
+	struct context *place = &self.contexts[place_of(context) % KERNEL_SAMPLER_CONTEXTS];
 
-	if (i < KERNEL_SAMPLER_CONTEXTS &&
-	    atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) == context)
-		exact_windows_enter(self.library, &self.contexts[i].window, context, correlation_id,
-				    &launch);
+	return atomic_load(&place->context) == context ? &place->window : NULL;
+}
+
+void kernel_sampler_enter(void *context, uint32_t correlation_id, const struct exact_launch *launch,
+			  uint32_t cbid, const char *kernel)
+{
+	struct exact_window *window = window_of(context);
+
+	if (window && waiting_launches_has(cbid, kernel))
+		exact_windows_make_way(self.library, window, context);
+	else if (window && launch)
+		exact_windows_enter(self.library, window, context, correlation_id, launch);
 }
 
 void kernel_sampler_exit(void *context, uint32_t correlation_id)
 {
-	const bool was_inside = exact_windows_leave(correlation_id);
-	uint32_t i = place_of(context);
+	struct exact_window *window = window_of(context);
 
-	if (was_inside && i < KERNEL_SAMPLER_CONTEXTS &&
-	    atomic_load_explicit(&self.contexts[i].context, memory_order_relaxed) == context)
-		exact_windows_exit(self.library, &self.contexts[i].window, context);
+	if (exact_windows_leave(correlation_id) && window)
+		exact_windows_exit(self.library, window, context);
 }
 
 static void step(struct context *context, bool may_look)

@@ -15,6 +15,7 @@
 
 struct cupti_library;
 struct definition_writer;
+struct exact_launch;
 
 /* Call it before the others, while there is no context. Both are borrowed for good. */
 void kernel_sampler_init(const struct cupti_library *library,
@@ -25,8 +26,11 @@ void kernel_sampler_init(const struct cupti_library *library,
  * CUPTI 13.0). */
 void kernel_sampler_use_windows(uint32_t rate);
 
-/* In the callbacks of a launch, while exact_windows_are_wanted(): its id, its stack and cbid as in launch_record. */
-void kernel_sampler_enter(void *context, uint32_t correlation_id, uint32_t stack_id, uint32_t cbid);
+/* In the callbacks of a launch, within the gate, while exact_windows_are_wanted(). launch: NULL: its stack is not
+ * known. kernel: its name, or NULL. A launch that must not be in a window (waiting_launches.h) closes it, and may wait
+ * for other launches. */
+void kernel_sampler_enter(void *context, uint32_t correlation_id, const struct exact_launch *launch,
+			  uint32_t cbid, const char *kernel);
 void kernel_sampler_exit(void *context, uint32_t correlation_id);
 
 /* In CUPTI's callbacks: a context was created (device_id: CUDA ordinal), or is about to be destroyed.

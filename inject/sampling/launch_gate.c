@@ -1,6 +1,7 @@
 #include "launch_gate.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
@@ -15,7 +16,8 @@
 static struct {
 	atomic_uint within; /* launches */
 	atomic_bool closed, broken;
-} self;
+	pthread_mutex_t closer;
+} self = {.closer = PTHREAD_MUTEX_INITIALIZER};
 
 static void nap(void)
 {
@@ -66,10 +68,13 @@ unsigned int launch_gate_within(void)
 
 bool launch_gate_close(void)
 {
+	pthread_mutex_lock(&self.closer);
 	const uint64_t until_ns = monotonic_ns() + CLOSE_NS;
 
-	if (atomic_load(&self.broken))
+	if (atomic_load(&self.broken)) {
+		launch_gate_open();
 		return false;
+	}
 	atomic_store(&self.closed, true);
 	while (atomic_load(&self.within)) {
 		if (monotonic_ns() >= until_ns) {
@@ -84,4 +89,5 @@ bool launch_gate_close(void)
 void launch_gate_open(void)
 {
 	atomic_store(&self.closed, false);
+	pthread_mutex_unlock(&self.closer);
 }

@@ -14,8 +14,8 @@ void launch_gate_exit(void);
 /* Returns how many launches are under way. */
 unsigned int launch_gate_within(void);
 
-/* Closes the gate and waits until no launch is under way. False: one takes too long, or launches were held too long
- * before, and the gate is open. One thread at a time. */
+/* Closes the gate and waits until no launch is under way, and until no other thread keeps the gate closed. The thread
+ * is in no launch. False: one takes too long, or launches were held too long before, and the gate is open. */
 bool launch_gate_close(void);
 void launch_gate_open(void);
 

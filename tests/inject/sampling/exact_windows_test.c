@@ -14,13 +14,21 @@
 #include "sampling_fixture.h"
 #include "sampling_stub.h"
 
-#define CBID 307u
+#define CBID  307u
+#define GRAPH 514u
+
+static void launch_begins_as(uint32_t id, uint32_t stack_id, uint32_t cbid, const char *kernel)
+{
+	const struct exact_launch launch = {stack_id, cbid};
+
+	launch_gate_enter();
+	if (exact_windows_are_wanted())
+		kernel_sampler_enter(STUB_CONTEXT(0), id, &launch, cbid, kernel);
+}
 
 static void launch_begins(uint32_t id, uint32_t stack_id)
 {
-	launch_gate_enter();
-	if (exact_windows_are_wanted())
-		kernel_sampler_enter(STUB_CONTEXT(0), id, stack_id, CBID);
+	launch_begins_as(id, stack_id, CBID, "k");
 }
 
 static void launch_ends(uint32_t id)
@@ -105,6 +113,43 @@ static void a_window_stays_open_beside_a_launch_from_before_it(void **state)
 	launch_gate_exit();
 	launch(3, 3);
 	assert_int_equal(sampling_stub.contexts[0].nr_stopped, 1);
+}
+
+/* Its launch would not return before the other GPUs' are there, which the same thread may launch next. */
+static void a_kernel_that_waits_for_other_gpus_closes_the_window_first(void **state)
+{
+	(void)state;
+	want(100);
+	launch(1, 3);
+	assert_true(sampling_stub.contexts[0].started);
+	launch_begins_as(2, 3, CBID, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+	assert_int_equal(sampling_stub.contexts[0].nr_stopped, 1);
+	assert_int_equal(launch_gate_within(), 1);
+	launch_ends(2);
+	assert_int_equal(launch_gate_within(), 0);
+	sampling_fixture_step();
+	assert_int_equal(count(LEDGER_EXACT_WINDOWS), 1);
+	launch(3, 3);
+	assert_int_equal(sampling_stub.contexts[0].nr_started, 1);
+}
+
+static void such_a_kernel_and_graphs_beside_it_open_no_window(void **state)
+{
+	(void)state;
+	want(100);
+	launch_begins_as(1, 3, CBID, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+	launch_ends(1);
+	assert_false(exact_windows_are_wanted());
+	sampling_fixture.later_s += 1;
+	sampling_fixture_step();
+	assert_true(exact_windows_are_wanted());
+	launch_begins_as(2, 3, GRAPH, NULL);
+	launch_ends(2);
+	assert_int_equal(sampling_stub.contexts[0].nr_started, 0);
+	assert_false(exact_windows_are_wanted());
+	sampling_fixture_step();
+	launch(3, 3);
+	assert_int_equal(sampling_stub.contexts[0].nr_started, 1);
 }
 
 static void the_end_of_a_session_closes_its_window(void **state)
@@ -251,6 +296,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(launches_open_and_close_a_window_and_samples_are_theirs),
 		TEST(a_window_stays_open_beside_a_launch_from_before_it),
+		TEST(a_kernel_that_waits_for_other_gpus_closes_the_window_first),
+		TEST(such_a_kernel_and_graphs_beside_it_open_no_window),
 		TEST(the_end_of_a_session_closes_its_window),
 		TEST(windows_of_all_sessions_of_a_gpu_share_their_time),
 		TEST(a_session_stays_if_a_launch_does_not_end),
