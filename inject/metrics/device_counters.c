@@ -35,7 +35,7 @@ void device_counters_init(const struct cupti_library *library,
 	memset(device_counters, 0, sizeof(device_counters));
 }
 
-/* ---- looks ----------------------------------------------------------------------------------- */
+/* ---- ends and looks -------------------------------------------------------------------------- */
 
 static void lose_all(struct device_counters *counters)
 {
@@ -53,12 +53,56 @@ void device_counters_end(struct device_counters *counters, bool is_gone)
 	counters->is_left_open = false;
 }
 
+static void refuse(struct device_counters *counters, int result)
+{
+	counters->tries++;
+	counters->refusal = result;
+	counters->retry_ns = monotonic_ns() + RETRY_NS;
+	counters->is_refused = counters->tries == TRIES || result == NO_PRIVILEGES ||
+			       !self.library->metrics.is_whole;
+}
+
+static int pop(struct device_counters *counters)
+{
+	int result = metrics_session_pop(&counters->session, &self.library->metrics);
+
+	counters->used_ns = monotonic_ns();
+	return result;
+}
+
+/* Keeps what was closed, with CUPTI's result. Returns whether it has all of its passes. */
+static bool keep(struct device_counters *counters, int closed, enum device_counters_fate fate)
+{
+	struct metrics_session *session = &counters->session;
+	const uint32_t number = device_counters_measurement(counters);
+	const bool is_there = fate == DEVICE_COUNTERS_DONE || fate == DEVICE_COUNTERS_SHARED;
+
+	if (fate == DEVICE_COUNTERS_SHARED)
+		measurements_shared(number);
+	else if (fate == DEVICE_COUNTERS_FAILED)
+		measurements_failed(number);
+	else if (fate == DEVICE_COUNTERS_CUT)
+		measurements_give_up(number);
+	if (!is_there)
+		counters->ranges[counters->nr_ranges - 1] = MEASUREMENTS_NONE;
+	if (closed != CUPTI_ABI_SUCCESS) {
+		device_counters_end(counters, false);
+		refuse(counters, closed);
+		return false;
+	}
+	const bool is_full = metrics_session_is_full(session);
+	const bool is_whole = is_there && (session->config.nr_passes == 1 || is_full);
+	if (is_full || (!is_there && session->config.nr_passes > 1))
+		device_counters_look(counters);
+	return is_whole;
+}
+
 static void close_left_open(struct device_counters *counters)
 {
 	if (!counters->is_left_open)
 		return;
 	counters->is_left_open = false;
-	device_counters_keep(counters, device_counters_close(counters), DEVICE_COUNTERS_CUT);
+	keep(counters, pop(counters), DEVICE_COUNTERS_CUT);
 }
 
 void device_counters_look(struct device_counters *counters)
@@ -97,15 +141,6 @@ void device_counters_look(struct device_counters *counters)
 }
 
 /* ---- work to be measured --------------------------------------------------------------------- */
-
-static void refuse(struct device_counters *counters, int result)
-{
-	counters->tries++;
-	counters->refusal = result;
-	counters->retry_ns = monotonic_ns() + RETRY_NS;
-	counters->is_refused = counters->tries == TRIES || result == NO_PRIVILEGES ||
-			       !self.library->metrics.is_whole;
-}
 
 /* Returns whether the context is being measured from now on. */
 static bool begin(struct device_counters *counters, uint32_t device_id, void *context)
@@ -190,39 +225,16 @@ bool device_counters_open(struct device_counters *counters, const struct metric_
 	return false;
 }
 
-int device_counters_close(struct device_counters *counters)
+bool device_counters_close(struct device_counters *counters,
+			   const struct device_launches_mark *beside, uint64_t nr_own,
+			   enum device_counters_fate fate)
 {
-	int result = metrics_session_pop(&counters->session, &self.library->metrics);
+	const int closed = pop(counters);
 
-	counters->used_ns = monotonic_ns();
-	return result;
-}
-
-bool device_counters_keep(struct device_counters *counters, int closed,
-			  enum device_counters_fate fate)
-{
-	struct metrics_session *session = &counters->session;
-	const uint32_t number = device_counters_measurement(counters);
-	const bool is_there = fate == DEVICE_COUNTERS_DONE || fate == DEVICE_COUNTERS_SHARED;
-
-	if (fate == DEVICE_COUNTERS_SHARED)
-		measurements_shared(number);
-	else if (fate == DEVICE_COUNTERS_FAILED)
-		measurements_failed(number);
-	else if (fate == DEVICE_COUNTERS_CUT)
-		measurements_give_up(number);
-	if (!is_there)
-		counters->ranges[counters->nr_ranges - 1] = MEASUREMENTS_NONE;
-	if (closed != CUPTI_ABI_SUCCESS) {
-		device_counters_end(counters, false);
-		refuse(counters, closed);
-		return false;
-	}
-	const bool is_full = metrics_session_is_full(session);
-	const bool is_whole = is_there && (session->config.nr_passes == 1 || is_full);
-	if (is_full || (!is_there && session->config.nr_passes > 1))
-		device_counters_look(counters);
-	return is_whole;
+	/* What was launched until then is counted with it. */
+	if (fate == DEVICE_COUNTERS_DONE && device_launches_were_shared(beside, nr_own))
+		fate = DEVICE_COUNTERS_SHARED;
+	return keep(counters, closed, fate);
 }
 
 void device_counters_leave_open(struct device_counters *counters)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device_launches.h"
 #include "measurements.h"
 #include "metrics_session.h"
 
@@ -64,9 +65,6 @@ static inline uint32_t device_counters_measurement(const struct device_counters 
 	return counters->ranges[counters->nr_ranges - 1];
 }
 
-/* Closes it, when the work has ended. Returns a CUptiResult for device_counters_keep(). */
-int device_counters_close(struct device_counters *counters);
-
 /* What becomes of the measurement that was closed. */
 enum device_counters_fate {
 	DEVICE_COUNTERS_DONE,
@@ -75,9 +73,11 @@ enum device_counters_fate {
 	DEVICE_COUNTERS_CUT,    /* it is to be forgotten */
 };
 
-/* Keeps it. Returns whether it has all of its passes. */
-bool device_counters_keep(struct device_counters *counters, int closed,
-			  enum device_counters_fate fate);
+/* Closes it, when the work has ended. One that is done is shared if other work began beside it until then; nr_own: as
+ * device_launches_were_shared(). Returns whether it is kept and has all of its passes. */
+bool device_counters_close(struct device_counters *counters,
+			   const struct device_launches_mark *beside, uint64_t nr_own,
+			   enum device_counters_fate fate);
 
 /* Gives up the measurement that is open, without a call of CUPTI: a thread begins a capture. Its range is closed before
  * the next look, and the next one that opens. */

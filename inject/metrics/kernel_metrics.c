@@ -129,12 +129,7 @@ static bool lock_for(time_t seconds)
 /* Closes what is open. nr_own: as device_launches_were_shared(). */
 static void close_open(uint64_t nr_own, enum device_counters_fate fate)
 {
-	const int closed = device_counters_close(self.open_at);
-
-	/* What was launched until then is counted with it. */
-	if (fate == DEVICE_COUNTERS_DONE && device_launches_were_shared(&self.beside, nr_own))
-		fate = DEVICE_COUNTERS_SHARED;
-	if (device_counters_keep(self.open_at, closed, fate))
+	if (device_counters_close(self.open_at, &self.beside, nr_own, fate))
 		launch_choice_measured(self.choice, self.open_key);
 }
 

@@ -163,13 +163,8 @@ void measured_launch_end(const struct cupti_callback_data *call, bool failed)
 {
 	if (!failed && !wait_for_end(call->correlation_id))
 		return;
-	const int closed = device_counters_close(self.counters);
-	/* What was launched until then is counted with it. */
-	enum device_counters_fate fate = failed ? DEVICE_COUNTERS_FAILED
-					 : device_launches_were_shared(&self.beside, 0)
-						 ? DEVICE_COUNTERS_SHARED
-						 : DEVICE_COUNTERS_DONE;
-	if (device_counters_keep(self.counters, closed, fate))
+	if (device_counters_close(self.counters, &self.beside, 0,
+				  failed ? DEVICE_COUNTERS_FAILED : DEVICE_COUNTERS_DONE))
 		launch_choice_measured(self.choice, self.key);
 	atomic_store(&self.correlation_id, 0);
 }
