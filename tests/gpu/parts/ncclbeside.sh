@@ -5,7 +5,8 @@
 ncclbeside() {
 	local header library number options good=0 whole=0
 
-	header=$(python3 -c 'import glob, sysconfig; print(*glob.glob(sysconfig.get_paths()["purelib"] + "/nvidia/nccl/include/nccl.h"))')
+	header=$(python3 -c 'import glob, sysconfig
+print(*glob.glob(sysconfig.get_paths()["purelib"] + "/nvidia/nccl/include/nccl.h"))')
 	if [ -z "$header" ] || [ "$gpus" -lt 2 ]; then echo "left out: no nccl.h of Python's, or one GPU"; return; fi
 	library=${header%/include/*}/lib
 	nvcc -O2 -lineinfo -arch=native -I"${header%/*}" "$here/programs/nccl_beside.cu" -o "$scratch/nccl_beside" \
@@ -16,7 +17,8 @@ ncclbeside() {
 		((number % 4)) || options="--record stalls"
 		rm -rf "$scratch/ncclbeside"
 		# shellcheck disable=SC2086 # words
-		timeout -k 5 60 "$flamegrid" run $options -o "$scratch/ncclbeside" -- "$scratch/nccl_beside" >"$out/ncclbeside.stdout" 2>"$out/ncclbeside.stderr" &&
+		timeout -k 5 60 "$flamegrid" run $options -o "$scratch/ncclbeside" -- "$scratch/nccl_beside" \
+			>"$out/ncclbeside.stdout" 2>"$out/ncclbeside.stderr" &&
 			good=$((good + 1))
 		grep -q "nothing lost" "$out/ncclbeside.stderr" && whole=$((whole + 1))
 	done
