@@ -5,8 +5,9 @@
  * close take 6 us each; a launch in a window returns when its kernel has ended, after 0.8 ms at least; the first launch
  * of a session takes 0.08 s more.
  *
- * No kernel that waits for other GPUs' may be launched in a window: its launch would not return before they come, and
- * one thread may launch all of them. So that was a deadlock of NCCL with two GPUs of one process. One per process. */
+ * A kernel that waits for those of other GPUs must not be launched in a window. Its launch would return only when the
+ * others have been launched, which the same thread may do next: with NCCL on two GPUs that is a deadlock. One per
+ * process. */
 #ifndef EXACT_WINDOWS_H
 #define EXACT_WINDOWS_H
 

@@ -78,8 +78,8 @@ void kernel_sampler_init(const struct cupti_library *library, struct definition_
 	self.library = library;
 	self.definitions = definitions;
 	self.nr_names = self.nr_defined = 0;
-	self.looks = (struct look_pace){0};
 	self.left_out_said = false;
+	self.looks = (struct look_pace){0};
 	atomic_store(&self.left_out, false);
 	atomic_store(&self.begun, false);
 	atomic_store(&self.refused, false);
@@ -96,12 +96,12 @@ void kernel_sampler_use_windows(uint32_t rate)
 /* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
 static bool lock_in_callback(void)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, error;
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CALLBACK_WAIT_S;
-	int error = pthread_mutex_timedlock(&self.lock, &until);
+	error = pthread_mutex_timedlock(&self.lock, &until);
 	errno = saved_errno;
 	return error == 0;
 }
@@ -127,7 +127,7 @@ void kernel_sampler_context(void *context, uint32_t device_id)
 	/* A launch of the context will tell of it again. */
 	if (pthread_mutex_trylock(&self.lock) != 0)
 		return;
-	const uint32_t i = place_of(context);
+	uint32_t i = place_of(context);
 	if (i == KERNEL_SAMPLER_CONTEXTS) {
 		atomic_store(&self.left_out, true);
 	} else if (atomic_load(&self.contexts[i].context) != context) {

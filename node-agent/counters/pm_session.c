@@ -254,7 +254,7 @@ static uint32_t begin(struct pm_session *session)
 				   .device = session->device};
 	int result;
 
-	/* Calls failed on the way here that asked what there is. */
+	/* configure() may have noted calls that failed: they asked CUPTI which counters it knows. */
 	pm_library_note(session->library, NULL);
 	result = call(session, PM_ENABLE, &enable);
 
