@@ -78,6 +78,7 @@ set(FLAMEGRID_THREADED_TESTS
   cell_sums_test
   crew_fold_test
   events_crew_test
+  strip_cells_test
   # fake CUDA, whose threads call the guest
   fake_capture_test
   fake_cuda_test
@@ -98,6 +99,9 @@ set(FLAMEGRID_SLOW_TESTS
   bpf_source_test 11
   call_auto_test 3
   call_stacks_test 29
+  cell_file_test 3
+  cell_gaps_test 1
+  cell_sums_test 3
   collectives_test 16
   correlator_history_test 1
   cubin_lines_compiled_test 14
@@ -115,6 +119,7 @@ set(FLAMEGRID_SLOW_TESTS
   unwind_program_test 10
   job_metrics_test 2
   job_table_test 6
+  lost_launches_test 3
   memory_test 1
   metrics_test 24
   probe_source_test 2
@@ -132,6 +137,7 @@ set(FLAMEGRID_SLOW_TESTS
   store_test 12
   straggler_test 13
   stream_timeline_test 1
+  strip_cells_test 3
   user_shares_test 1
   # whole programs
   absence_test 11
