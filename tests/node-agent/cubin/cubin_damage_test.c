@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cubin_fixture.h"
+#include "cubin_lines_fixture.h"
 #include "node-agent/cubin/cubin_rows.h"
 #include "tests/support/cmocka_test.h"
 
@@ -19,16 +20,6 @@ static int begin(void **state)
 	(void)state;
 	memset(&fixture, 0, sizeof(fixture));
 	return 0;
-}
-
-static int create(struct cubin_lines **lines)
-{
-	size_t size;
-	uint8_t *image = fixture_image(&fixture, &size);
-	int error = cubin_lines_create(image, size, lines);
-
-	free(image); /* nothing is kept of it */
-	return error;
 }
 
 static void other_files_are_no_cubins(void **state)
@@ -89,7 +80,7 @@ static void every_truncated_table_is_refused(void **state)
 	fixture_end(&fixture);
 	for (size_t size = fixture.table_size - 1; size > 0; size--) {
 		fixture.table_size = size;
-		assert_int_equal(create(&lines), -EBADMSG);
+		assert_int_equal(fixture_lines(&fixture, &lines), -EBADMSG);
 		assert_null(lines);
 	}
 }
@@ -117,7 +108,7 @@ static void damaged_opcodes_are_refused(void **state)
 		fixture_begin(&fixture);
 		fixture_bytes(&fixture, programs[i].bytes, programs[i].size);
 		fixture_end(&fixture);
-		assert_int_equal(create(&lines), -EBADMSG);
+		assert_int_equal(fixture_lines(&fixture, &lines), -EBADMSG);
 	}
 }
 

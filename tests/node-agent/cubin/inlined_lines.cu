@@ -1,4 +1,4 @@
-// Kernels whose every chain of inlined functions cubin_lines_test knows, by line.
+// Kernels whose every chain of inlined functions cubin_lines_compiled_test knows, by line.
 namespace steps {
 
 __device__ __forceinline__ float leaf(const float *from, int at)
