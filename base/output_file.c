@@ -102,7 +102,8 @@ int output_file_open(struct output_file *file, const char *path, enum output_fil
 	*file = (struct output_file){.path = path};
 	if (exists && S_ISDIR(status.st_mode))
 		return -EISDIR;
-	const bool is_in_place = exists && !S_ISREG(status.st_mode) && !replaces;
+	const bool is_device = exists && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode);
+	const bool is_in_place = is_device || (exists && S_ISLNK(status.st_mode) && !replaces);
 
 	if (!is_in_place) {
 		if (!replaces && exists)
@@ -113,8 +114,10 @@ int output_file_open(struct output_file *file, const char *path, enum output_fil
 	if (is_in_place ||
 	    (exists && !replaces && (error == -EACCES || error == -EPERM || error == -EROFS))) {
 		*file->written = '\0';
-		error = open_stream(file,
-				    open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+		error = open_stream(file, open(path,
+					       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+						       (replaces ? O_NOFOLLOW : 0),
+					       mode));
 	}
 	return error;
 }

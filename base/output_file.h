@@ -1,7 +1,7 @@
 /* A file that people read, written as a whole: until it is complete, what was there before stays. It is written beside
- * its path and then renamed. A device, a pipe or a symbolic link that a user named is written in place. A process that
- * is killed leaves nothing, where the file system has files without names; elsewhere, and at the very end, it may leave
- * "PATH.PID-0". One thread. */
+ * its path and then renamed. A device or a pipe, or a symbolic link that a caller follows, is written in place. A
+ * process that is killed leaves nothing, where the file system has files without names; elsewhere, and at the very end,
+ * it may leave "PATH.PID-0". One thread. */
 #ifndef OUTPUT_FILE_H
 #define OUTPUT_FILE_H
 
@@ -12,7 +12,7 @@
 
 enum output_file_mode {
 	OUTPUT_FILE_FOLLOWS, /* the path is what a user named */
-	/* the path is a fixed name in a folder, which may be another user's: what is there is replaced, but a folder */
+	/* the path is a fixed name in a folder, which may be another user's: no link is followed */
 	OUTPUT_FILE_REPLACES
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cells_fixture.h"
@@ -39,6 +40,23 @@ static void a_log_that_has_grown_makes_them_void(void **state)
 	fold_fixture_end_more(log);
 	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 0);
 	assert_int_equal(cells_fixture_check(f, &nr_left_out), 0);
+}
+
+/* Nobody waits until somebody reads it. */
+static void a_pipe_in_its_place_is_an_error(void **state)
+{
+	struct fold_fixture *f = *state;
+	struct stat status;
+	char path[128];
+
+	cells_fixture_path(f, path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	cells_fixture_make(f, 16, -EEXIST);
+	assert_int_equal(stat(path, &status), 0);
+	assert_true(S_ISFIFO(status.st_mode));
+	assert_int_equal(cells_fixture_count(f, &CELLS_FIXTURE_ALL), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(cells_fixture_make(f, 16, 0).nr_cells, 16);
 }
 
 static void another_profiles_are_not_used(void **state)
@@ -213,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_log_that_has_grown_makes_them_void),
+		TEST(a_pipe_in_its_place_is_an_error),
 		TEST(another_profiles_are_not_used),
 		TEST(another_versions_file_is_not_used),
 		TEST(a_file_of_other_shares_is_not_used),

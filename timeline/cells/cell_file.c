@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cell_bytes.h"
@@ -228,8 +229,15 @@ int cell_file_create(struct output_file *file, const struct timeline_source *sou
 		     char path[static PATH_MAX])
 {
 	const int error = cell_origin_path(source, path);
+	struct stat status;
 
-	return error ? error : output_file_open(file, path, OUTPUT_FILE_REPLACES, 0600);
+	if (error)
+		return error;
+	/* A pipe would be written in place, and wait for a reader. */
+	if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode) &&
+	    !S_ISDIR(status.st_mode))
+		return -EEXIST;
+	return output_file_open(file, path, OUTPUT_FILE_REPLACES, 0600);
 }
 
 int cell_file_write(struct output_file *file, const struct timeline_source *source,

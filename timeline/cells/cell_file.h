@@ -69,8 +69,8 @@ void cell_packer_fini(struct cell_packer *packer);
 int cell_packer_pack(const struct cell_packer *packer, struct cell_bytes *bytes,
 		     struct cell_file_part *part);
 
-/* Begins a file, before it is known what is in it, so that nothing is made that nobody can keep. 0 or -errno. path:
- * for its path, as long as the file is open. */
+/* Begins a file, before it is known what is in it, so that nothing is made that nobody can keep. 0; -EEXIST: a pipe or
+ * device is there; or -errno. path: for its path, as long as the file is open. */
 int cell_file_create(struct output_file *file, const struct timeline_source *source,
 		     char path[static PATH_MAX]);
 
