@@ -60,6 +60,7 @@ holder() {
 	for r in "$@"; do [ -n "$(process_of "$step" "$r" job)" ] && echo "$r"; done
 }
 is_whole() { # STEP
+	await_keepers # on a busy machine the reports go on alone
 	check "$1: nothing lost" "$flamegrid" report "$scratch/$1" --strict -o /dev/null
 	same "$1: ns" "$(total_ns "$scratch/$1")" "$(held_ns)"
 	same "$1: hosts" "$(groups "$scratch/$1" host)" "node0 node1 node2 node3 node4 node5"
