@@ -12,8 +12,11 @@ struct profile;
 /* One metric of a row, over its measurements. */
 struct report_metric {
 	const char *name; /* "dram__bytes_read.sum" */
-	uint64_t count;
+	uint64_t count;   /* 0: all its values were no numbers, and the others are 0 */
 	double sum, min, max;
+	/* the time of one launch, or range, of each of these measurements, together. A measurement of several passes
+	 * has that of its launches' mean. */
+	double ns;
 };
 
 struct report_metric_row {
@@ -23,8 +26,8 @@ struct report_metric_row {
 		launches; /* all, measured or not; not those of graphs; of a range: its kernels that were measured */
 	uint64_t ns; /* of these; of a range: from its first kernel's begin to the last one's end */
 	uint64_t measured; /* measurements; a metric may have fewer */
-	uint64_t
-		nr_passes; /* launches of one measurement: above 1 its parts are of different launches */
+	/* launches of one measurement: above 1 its parts are of different launches. Processes may differ: the most */
+	uint64_t nr_passes;
 	uint64_t measured_ns; /* of the measured launches, or ranges */
 	uint32_t first, nr;   /* of report_metrics.metrics */
 	bool is_range;        /* a range of the program (--ranges) */

@@ -156,7 +156,7 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 		text_table_cell(&table, "%.8g", mean_of(metric));
 		text_table_cell(&table, "%.8g", metric->min);
 		text_table_cell(&table, "%.8g", metric->max);
-		const char *doubt = metric_figures_are_low(row, metric) ? TOO_LOW : "";
+		const char *doubt = metric_figures_are_low(metric) ? TOO_LOW : "";
 		if (metric->count < row->measured)
 			text_table_cell(&table,
 					"%s (%" PRIu64 " of %" PRIu64 " measurements have it)%s",
@@ -237,7 +237,7 @@ static void write_metric(struct row_text *out, const void *of)
 	write_number(out, "mean", mean_of(metric));
 	write_number(out, "min", metric->min);
 	write_number(out, "max", metric->max);
-	row_text_flag(out, "too_low", entry->metric && metric_figures_are_low(entry->row, metric));
+	row_text_flag(out, "too_low", entry->metric && metric_figures_are_low(metric));
 }
 
 static void write_values(FILE *out, const struct report_tree *tree,
@@ -253,7 +253,7 @@ static void write_values(FILE *out, const struct report_tree *tree,
 			",\"count\":%" PRIu64
 			",\"mean\":%.17g,\"min\":%.17g,\"max\":%.17g,\"too_low\":%s}",
 			metric->count, mean_of(metric), metric->min, metric->max,
-			metric_figures_are_low(row, metric) ? "true" : "false");
+			metric_figures_are_low(metric) ? "true" : "false");
 	}
 	fputc(']', out);
 }

@@ -85,6 +85,22 @@ contains "passes: they are marked" "$scratch/passes.table" "* the parts of a mea
 "$flamegrid" report "$scratch/both" -f json -o "$scratch/both.json"
 same "merge: values" "$(values both)" ok
 same "merge: measurements of both" "$(measured both)" "$(printf 'k%d 14 3\n' 0 1 2)"
+# A rate of both is over the mean time of each measurement's launches, of which the second profile takes three.
+bytes=dram__bytes_read.sum,dram__bytes_write.sum
+profile one --metrics $bytes --launches 3 -- "$fake_launches" --launches 3000 --kernels 1 --devices 1
+profile three --metrics $bytes,sm__throughput.avg.pct_of_peak_sustained_elapsed --launches 4 -- \
+	"$fake_launches" --launches 3000 --kernels 1 --devices 1
+"$flamegrid" merge -o "$scratch/rates" "$scratch/one" "$scratch/three" >"$scratch/out" 2>&1
+"$flamegrid" report "$scratch/rates" -f json -o "$scratch/rates.json"
+same "merge: one pass and three" "$(measured one) $(measured three) $(measured rates)" "k0 3 1 k0 4 3 k0 7 3"
+same "merge: the rate of both" "$(python3 -c 'import json, sys
+one, three, both = (json.load(open(name))["kernel_metrics"][0] for name in sys.argv[1:])
+bytes_of = lambda row: sum(metric["mean"] for metric in row["metrics"] if metric["name"].startswith("dram__bytes_"))
+parts = [bytes_of(row) * row["measured"] for row in (one, three)]
+ns = [row["measured_ns"] / row["passes"] for row in (one, three)]
+near = lambda a, b: abs(a / b - 1) < 1e-9
+print(all(near(row["bytes_per_ns"], part / time) for row, part, time in zip((one, three), parts, ns)),
+      near(both["bytes_per_ns"], sum(parts) / sum(ns)))' "$scratch/one.json" "$scratch/three.json" "$scratch/rates.json")" "True True"
 check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$scratch/diff.table"
 
 # Two threads that launch on one device: what is counted together with other launches is dropped.
@@ -176,6 +192,11 @@ contains "options: alone" "$scratch/err" "--kernels, --ranges and --launches go 
 contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
 "$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
 contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing beside a comma"
+"$flamegrid" run --metrics sol,sm__cycles_active -- touch "$scratch/begun" 2>"$scratch/err"
+same "options: no ending: status" $? 125
+contains "options: no ending" "$scratch/err" \
+	"--metrics: sm__cycles_active: the name lacks an ending, such as .sum (flamegrid metrics names the endings)"
+check "options: no ending: no program" test ! -e "$scratch/begun"
 for option in --kernels --ranges; do
 	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
 	same "options: $option: too many repetitions: status" $? 125
