@@ -26,7 +26,7 @@ static void sets_and_metrics_are_added_once(void **state)
 static void lists_that_make_no_sense_are_refused(void **state)
 {
 	static const char *const lists[] = {"a b", "a:b", "ü"};
-	static const char *const gaps[] = {"", "a,", ",a", "a,,b", "roofline,"};
+	static const char *const gaps[] = {"", "a.b,", ",a.b", "a.b,,c.d", "roofline,"};
 	struct metric_options options;
 	char name[METRIC_OPTIONS_NAME + 1];
 
