@@ -112,22 +112,25 @@ check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$sc
 profile shared --metrics dram__bytes_read.sum --launches 200 -- \
 	"$fake_launches" --launches 20000 --kernels 2 --devices 1 --threads 2 --streams 2 --sync-every 20
 same "shared: values" "$(values shared)" ok
+check "shared: some were counted together" test "$(counted shared 81)" -gt 0
 same "shared: the ledger" "$(counted shared 80)" \
 	"$(($(measured shared | awk '{ sum += $2 } END { print sum + 0 }') + $(counted shared 81) + $(counted shared 82)))"
 
 # Only some kernels; none of NCCL's, and none beside it.
 profile some --metrics dram__bytes_read.sum --kernels '^k[12]$' --launches 3 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
 same "some: kernels that match" "$(measured some)" "$(printf 'k%d 3 1\n' 1 2)"
+profile nccl --metrics dram__bytes_read.sum --launches 3 -- "$fake_launches" --launches 3000 --kernels 2 --nccl --devices 1 --sync-every 10
+same "nccl: no kernel of NCCL's" "$(measured nccl | grep -c nccl)" 0
+check "nccl: it ran" test "$("$flamegrid" report "$scratch/nccl" -f folded --weight count | grep nccl | sum_folded)" -gt 0
+check "nccl: others, between them" test "$(measured nccl | awk '{ sum += $2 } END { print sum + 0 }')" -gt 0
+same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
+
 # What matches nothing says so, and not that the option is missing.
 profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2000 --devices 1
 "$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"
 contains "nothing: the reason" "$scratch/nothing.table" \
 	"no launch was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured"
 same "nothing: the agent's note is no line" "$(cat "$scratch/nothing.table" "$scratch/nothing.err" | grep -c "was to be measured")" 0
-profile nccl --metrics dram__bytes_read.sum --launches 3 -- "$fake_launches" --launches 3000 --kernels 2 --nccl --devices 1 --sync-every 10
-same "nccl: no kernel of NCCL's" "$(measured nccl | grep -c nccl)" 0
-check "nccl: others, between them" test "$(measured nccl | awk '{ sum += $2 } END { print sum + 0 }')" -gt 0
-same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
 
 # Captured streams: the program's graphs stay whole, although CUPTI would break them.
 profile graphs --metrics dram__bytes_read.sum --launches 4 -- "$BUILD/tests/fake_graphs" --eager 40
