@@ -102,16 +102,14 @@ static int count_passes(const struct metrics_library *library, const char *chip,
 
 	int result = metric_options_add(&options, list);
 	if (result < 0)
-		return option_line_refuse(&option_table_metrics, "%s: %s", list,
-					  result == -ENODATA ? "a name is missing beside a comma"
-					  : result == -E2BIG ? "more than 63 metrics"
-							     : "not sol, roofline, or names of "
-							       "metrics");
+		return option_line_refuse(&option_table_metrics, "%s: %s",
+					  result == -ENXIO ? options.names[options.nr_names] : list,
+					  metric_options_refusal(result));
 	result = metrics_config_make(&config, library, chip, NULL, &options);
 	for (uint32_t i = 0; i < options.nr_names; i++)
 		if (config.unknown >> i & 1)
-			log_error("%s has no metric %s (its name may lack .sum or the like)", chip,
-				  options.names[i]);
+			log_error("%s has no metric %s (flamegrid metrics --chip %s lists them)",
+				  chip, options.names[i], chip);
 	if (result != CUPTI_ABI_SUCCESS && !config.unknown)
 		return fail(chip, result);
 	if (result == CUPTI_ABI_SUCCESS)

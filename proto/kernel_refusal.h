@@ -1,5 +1,5 @@
 /* Why running kernels are not sampled (run --record stalls): the text of the notice by which a guest says so
- * (NOTICE_NO_KERNEL_SAMPLES in definition.h). Reports recognise such a notice by its first words. */
+ * (NOTICE_NO_KERNEL_SAMPLES in definition.h). Reports recognise such a notice by its words. */
 #ifndef KERNEL_REFUSAL_H
 #define KERNEL_REFUSAL_H
 
@@ -10,7 +10,8 @@
 
 static inline bool kernel_refusal_is(const char *notice)
 {
-	return strncmp(notice, KERNEL_REFUSAL, sizeof(KERNEL_REFUSAL) - 1) == 0;
+	return strncmp(notice, KERNEL_REFUSAL, sizeof(KERNEL_REFUSAL) - 1) == 0 &&
+	       strstr(notice, " not sampled");
 }
 
 #endif

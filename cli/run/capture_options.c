@@ -136,16 +136,11 @@ static int take_metrics(struct capture_options *options, const char *origin, con
 			char **error)
 {
 	options->metrics.nr_names = 0;
-	switch (metric_options_add(&options->metrics, text)) {
-	case 0:
-		return 0;
-	case -E2BIG:
-		return fail(error, origin, text, "more than 63 metrics");
-	case -ENODATA:
-		return fail(error, origin, text, "a name is missing beside a comma");
-	default:
-		return fail(error, origin, text, "not sol, roofline, or names of metrics");
-	}
+	int result = metric_options_add(&options->metrics, text);
+
+	if (result == -ENXIO)
+		text = options->metrics.names[options->metrics.nr_names];
+	return result ? fail(error, origin, text, metric_options_refusal(result)) : 0;
 }
 
 static int take_regex(struct capture_options *options, const char *origin, const char *text,

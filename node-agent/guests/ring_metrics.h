@@ -19,12 +19,14 @@ struct ring_metrics {
 	uint32_t names[DEFINITION_METRICS_MAX]; /* string ids; STRING_NONE: not defined */
 };
 
-/* Takes a definition of a metric. Only the first of a number counts. 0; -EINVAL: no guest writes this; -ENOMEM, or the
+/* Takes a definition of a metric, and notes that the process was to measure (metric_notice.h). Only the first of a
+ * number counts. 0; -EINVAL: no guest writes this; -ENOMEM, or the
  * dictionary's -ENOSPC. */
 int ring_metrics_name(struct ring_metrics *metrics, const struct ring_outputs *outputs,
 		      const struct definition_metric *head, const char *name, size_t size);
 
-/* Takes the sums of a kernel: head, and size bytes behind it. name_id: the kernel's string id. Rows without room are
+/* Takes the sums of a kernel: head, and size bytes behind it. name_id: the kernel's string id. Metrics that are defined
+ * and have no sum get a row without measurements. Rows without room are
  * counted (LEDGER_STATISTIC_LOST). 0; -EINVAL: no guest writes this; -ENOMEM. */
 int ring_metrics_add(struct ring_metrics *metrics, const struct ring_outputs *outputs,
 		     struct stack_resolver *stacks, const struct definition_kernel_metrics *head,

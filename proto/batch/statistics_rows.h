@@ -30,7 +30,7 @@ struct message_kernel_metric {
 	uint32_t name_id;   /* string id of the kernel, 0: the name was lost */
 	uint32_t metric;    /* string id */
 	uint64_t nr_passes; /* launches that one measurement takes, above 0 */
-	uint64_t count;     /* measurements */
+	uint64_t count;     /* measurements; 0: none had a number, and the others are 0 */
 	uint64_t total_ns;  /* of their launches */
 	/* the bits of a double each (kernel_metric.h), over the measurements */
 	uint64_t sum, min, max;

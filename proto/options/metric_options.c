@@ -35,6 +35,14 @@ static bool is_name(const char *text, size_t size)
 	return size < METRIC_OPTIONS_NAME;
 }
 
+/* CUPTI takes no name without one, and lists names without them. Some begin with words and dots. */
+static bool has_ending(const char *name)
+{
+	const char *own = strstr(name, "__");
+
+	return strchr(own ? own : name, '.') != NULL;
+}
+
 static int add(struct metric_options *options, const char *name, size_t size)
 {
 	if (size == 0)
@@ -47,7 +55,10 @@ static int add(struct metric_options *options, const char *name, size_t size)
 	if (options->nr_names == METRIC_OPTIONS_MAX)
 		return -E2BIG;
 	memcpy(options->names[options->nr_names], name, size);
-	options->names[options->nr_names++][size] = '\0';
+	options->names[options->nr_names][size] = '\0';
+	if (!has_ending(options->names[options->nr_names]))
+		return -ENXIO;
+	options->nr_names++;
 	return 0;
 }
 
@@ -79,6 +90,21 @@ int metric_options_add(struct metric_options *options, const char *list)
 		if (error || list[size] == '\0')
 			return error;
 		list += size + 1;
+	}
+}
+
+const char *metric_options_refusal(int error)
+{
+	switch (error) {
+	case -E2BIG:
+		return "more than 63 metrics";
+	case -ENODATA:
+		return "a name is missing beside a comma";
+	case -ENXIO:
+		return "the name lacks an ending, such as .sum (flamegrid metrics names the "
+		       "endings)";
+	default:
+		return "not sol, roofline, or names of metrics";
 	}
 }
 

@@ -31,9 +31,12 @@ struct metric_options {
 
 /* Adds a list of metrics and sets ("sol", "roofline"), separated by commas. A metric that is there already is not added
  * again. 0; -EINVAL: a name with other characters than letters, digits, '_' and '.', or a name that is too long;
- * -ENODATA: a name is empty, as behind a last comma; -E2BIG: too many.
- * On error the names may be incomplete. */
+ * -ENODATA: a name is empty, as behind a last comma; -ENXIO: names[nr_names] has no ending such as ".sum"; -E2BIG: too
+ * many. On error the names may be incomplete. */
 int metric_options_add(struct metric_options *options, const char *list);
+
+/* Returns the words that tell a user of its error. Static. */
+const char *metric_options_refusal(int error);
 
 /* Sets the number of launches. 0; -EINVAL: it is not from 1 to METRIC_OPTIONS_MOST. */
 int metric_options_launches(struct metric_options *options, const char *text);

@@ -28,6 +28,12 @@ static double mean(const struct report_metric *metric)
 	return metric && metric->count ? metric->sum / (double)metric->count : NAN;
 }
 
+/* In a nanosecond of the launches in which it was counted. */
+static double rate(const struct report_metric *metric)
+{
+	return metric && metric->count ? metric->sum / metric->ns : NAN;
+}
+
 #define OPERATIONS "sm__ops_path_tensor_src_"
 #define SUM        ".sum"
 
@@ -57,34 +63,45 @@ static bool is_part(const struct report_metrics *metrics, const struct report_me
 	return false;
 }
 
-/* The operations of tensor cores. *only: the one metric that counts them, NULL: there are several. */
-static double operations(const struct report_metrics *metrics, const struct report_metric_row *row,
-			 const char **only)
-{
-	double sum = NAN;
-
-	*only = NULL;
-	for (uint32_t i = 0; i < row->nr; i++) {
-		const struct report_metric *metric = &metrics->metrics[row->first + i];
-
-		if (!operations_size(metric->name) || is_part(metrics, row, metric->name))
-			continue;
-		*only = isnan(sum) ? metric->name : NULL;
-		sum = (isnan(sum) ? 0 : sum) + mean(metric);
-	}
-	return sum;
-}
-
 /* The most operations of a cycle, by the same counter. */
 static double peak_of(const struct report_metrics *metrics, const struct report_metric_row *row,
 		      const char *counter)
 {
 	char name[METRIC_OPTIONS_NAME + sizeof(".peak_sustained")];
 
-	if (!counter || strstr(counter, "_sparsity_") || strstr(counter, "_src_fp64"))
+	if (strstr(counter, "_sparsity_") || strstr(counter, "_src_fp64"))
 		return NAN;
 	snprintf(name, sizeof(name), "%s.peak_sustained", counter);
 	return mean(find(metrics, row, name)) / SPARSITY;
+}
+
+/* The operations of tensor cores. */
+struct operations {
+	double count, per_ns; /* of a launch */
+	/* the most of a cycle, in this mix of types: each takes its part of the cores' time */
+	double peak;
+};
+
+static struct operations operations_of(const struct report_metrics *metrics,
+				       const struct report_metric_row *row)
+{
+	struct operations all = {NAN, NAN, NAN};
+	double cycles = 0, most = 0;
+
+	for (uint32_t i = 0; i < row->nr; i++) {
+		const struct report_metric *metric = &metrics->metrics[row->first + i];
+
+		if (!operations_size(metric->name) || is_part(metrics, row, metric->name))
+			continue;
+		const double peak = peak_of(metrics, row, metric->name);
+		all.count = (isnan(all.count) ? 0 : all.count) + mean(metric);
+		all.per_ns = (isnan(all.per_ns) ? 0 : all.per_ns) + rate(metric);
+		cycles += rate(metric) / peak;
+		most = fmax(most, peak);
+	}
+	if (!isnan(all.per_ns) && !isnan(cycles))
+		all.peak = cycles > 0 ? all.per_ns / cycles : most;
+	return all;
 }
 
 const char *metric_figures_type(const struct report_metrics *metrics,
@@ -107,14 +124,6 @@ const char *metric_figures_type(const struct report_metrics *metrics,
 	return text;
 }
 
-/* Of one launch or range. */
-static double time_of(const struct report_metric_row *row)
-{
-	return row->measured && row->nr_passes
-		       ? (double)row->measured_ns / ((double)row->measured * (double)row->nr_passes)
-		       : NAN;
-}
-
 static bool ends(const char *name, const char *end)
 {
 	const size_t size = strlen(name), end_size = strlen(end);
@@ -123,34 +132,35 @@ static bool ends(const char *name, const char *end)
 }
 
 /* Elapsed cycles in a second are a clock: both have the measurement's time. */
-bool metric_figures_are_low(const struct report_metric_row *row, const struct report_metric *metric)
+bool metric_figures_are_low(const struct report_metric *metric)
 {
 	const bool is_rate =
 		ends(metric->name, "_elapsed") ||
 		(ends(metric->name, ".per_second") && !strstr(metric->name, "__cycles_elapsed."));
 
-	return is_rate && time_of(row) < SHORT_NS;
+	return is_rate && metric->ns < SHORT_NS * (double)metric->count;
 }
 
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
 					const struct report_metric_row *row)
 {
 #define MEAN(name) mean(find(metrics, row, name))
-	const double ns = time_of(row);
+#define RATE(name) rate(find(metrics, row, name))
 	const double split = MEAN("dram__bytes_read.sum") + MEAN("dram__bytes_write.sum");
 	const double bytes = isnan(split) ? MEAN("dram__bytes.sum") : split;
-	const char *only;
-	const double flops = operations(metrics, row, &only);
+	const struct operations flops = operations_of(metrics, row);
 	const struct metric_figures figures = {
-		.bytes_per_ns = bytes / ns,
+		.bytes_per_ns =
+			isnan(split) ? RATE("dram__bytes.sum")
+				     : RATE("dram__bytes_read.sum") + RATE("dram__bytes_write.sum"),
 		.bytes_peak_per_ns = MEAN("dram__bytes.sum.peak_sustained") *
 				     MEAN("dram__cycles_elapsed.avg.per_second") / 1e9,
-		.flops_per_ns = flops / ns,
-		.flops_peak_per_ns = peak_of(metrics, row, only) *
-				     MEAN("sm__cycles_elapsed.avg.per_second") / 1e9,
-		.flops_per_byte = bytes > 0 ? flops / bytes : NAN,
+		.flops_per_ns = flops.per_ns,
+		.flops_peak_per_ns = flops.peak * MEAN("sm__cycles_elapsed.avg.per_second") / 1e9,
+		.flops_per_byte = bytes > 0 ? flops.count / bytes : NAN,
 	};
 #undef MEAN
+#undef RATE
 
 	return figures;
 }

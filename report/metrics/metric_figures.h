@@ -12,7 +12,8 @@ struct metric_figures {
 	double bytes_per_ns, bytes_peak_per_ns; /* of DRAM, read and written: GB/s */
 	double flops_per_ns,
 		flops_peak_per_ns; /* of tensor cores: GFLOP/s, of the types that were asked for,
-				   * integers left out. The peak is that of one type alone, without sparsity */
+				   * integers left out. The peak is without sparsity, and of several types that
+				   * of their mix: they share the cores' time */
 	double flops_per_byte;
 };
 
@@ -25,8 +26,7 @@ const char *metric_figures_type(const struct report_metrics *metrics,
 
 /* Returns whether a metric's value is too low: it is a rate over elapsed time, and the launches are so short that the
  * measurement's own time counts. */
-bool metric_figures_are_low(const struct report_metric_row *row,
-			    const struct report_metric *metric);
+bool metric_figures_are_low(const struct report_metric *metric);
 
 struct metric_figures metric_figures_of(const struct report_metrics *metrics,
 					const struct report_metric_row *row);

@@ -10,6 +10,7 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/kernel_metric.h"
+#include "proto/metric_notice.h"
 #include "proto/options/metric_options.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
@@ -19,6 +20,7 @@ struct subject {
 	uint32_t process_id, device_id, stack_id, name_id;
 	uint32_t node;
 	const char *kernel;
+	bool is_range; /* its launches are the kernels of its measurements */
 	uint64_t launches, ns;
 };
 
@@ -148,6 +150,15 @@ static int name(struct builder *builder, uint32_t string_id, const char **metric
 	return *metric ? 0 : -ENOMEM;
 }
 
+/* Ranges have a metric that kernels have not. A range's kernels are in rows of their own, or nowhere. */
+static void tell_range(struct subject *subject, const struct cell *cell)
+{
+	if (strcmp(cell->metric, METRIC_OPTIONS_KERNELS) != 0 || cell->count == 0)
+		return;
+	subject->is_range = true;
+	subject->launches = (uint64_t)(cell->sum * (double)cell->nr_passes + 0.5);
+}
+
 static int gather_cells(struct builder *builder)
 {
 	const struct collection *collection = builder->profile->collection;
@@ -172,6 +183,8 @@ static int gather_cells(struct builder *builder)
 				.max = kernel_metric_value(rows[i].max),
 			};
 			error = name(builder, rows[i].metric, &cell->metric);
+			if (!error)
+				tell_range(&builder->subjects[cell->subject], cell);
 		}
 	}
 	return error;
@@ -190,7 +203,7 @@ static int take_total(void *context, const struct fold_row *row)
 					  ? find(builder, &key)
 					  : NULL;
 
-	if (subject) {
+	if (subject && !subject->is_range) {
 		subject->launches += row->count;
 		subject->ns += row->ns;
 	}
@@ -210,6 +223,8 @@ static int by_row(const void *a, const void *b, void *context)
 	if (!order)
 		order = strcmp(of_x->kernel, of_y->kernel);
 	if (!order)
+		order = of_x->is_range - of_y->is_range;
+	if (!order)
 		order = strcmp(x->metric, y->metric);
 	return order ? order : numbers(x->subject, y->subject);
 }
@@ -217,18 +232,23 @@ static int by_row(const void *a, const void *b, void *context)
 static bool is_row(const struct builder *builder, const struct cell *cell,
 		   const struct report_metric_row *row)
 {
-	return builder->subjects[cell->subject].node == row->node &&
-	       strcmp(builder->subjects[cell->subject].kernel, row->kernel) == 0;
+	const struct subject *subject = &builder->subjects[cell->subject];
+
+	return subject->node == row->node && subject->is_range == row->is_range &&
+	       strcmp(subject->kernel, row->kernel) == 0;
 }
 
 static void add(struct report_metric *metric, const struct cell *cell)
 {
+	if (cell->count == 0)
+		return;
 	if (metric->count == 0 || cell->min < metric->min)
 		metric->min = cell->min;
 	if (cell->max > metric->max)
 		metric->max = cell->max;
 	metric->count += cell->count;
 	metric->sum += cell->sum;
+	metric->ns += (double)cell->total_ns / (double)cell->nr_passes;
 }
 
 /* Makes the rows of sorted cells. A subject's times count once, with the first of its metrics; its measurements are
@@ -245,6 +265,7 @@ static void make_rows(const struct builder *builder, struct report_metrics *metr
 			row = metrics->rows + metrics->nr_rows++;
 			*row = (struct report_metric_row){.node = subject->node,
 							  .kernel = subject->kernel,
+							  .is_range = subject->is_range,
 							  .first = metrics->nr_metrics};
 		}
 		struct report_metric *metric = metrics->metrics + metrics->nr_metrics - 1;
@@ -268,23 +289,9 @@ static void make_rows(const struct builder *builder, struct report_metrics *metr
 		row->nr_passes =
 			cell->nr_passes > row->nr_passes ? cell->nr_passes : row->nr_passes;
 	}
-}
-
-/* Ranges have a metric that kernels have not. A range's kernels are in rows of their own, or nowhere. */
-static void tell_ranges(struct report_metrics *metrics)
-{
-	for (uint32_t i = 0; i < metrics->nr_rows; i++) {
-		struct report_metric_row *row = &metrics->rows[i];
-
-		for (uint32_t k = row->first; k < row->first + row->nr; k++) {
-			if (strcmp(metrics->metrics[k].name, METRIC_OPTIONS_KERNELS) != 0)
-				continue;
-			row->is_range = true;
-			row->launches =
-				(uint64_t)(metrics->metrics[k].sum * (double)row->nr_passes + 0.5);
-			row->ns = row->measured_ns;
-		}
-	}
+	for (uint32_t i = 0; i < metrics->nr_rows; i++)
+		if (metrics->rows[i].is_range)
+			metrics->rows[i].ns = metrics->rows[i].measured_ns;
 }
 
 static int by_time(const void *a, const void *b)
@@ -314,7 +321,6 @@ static int build(struct builder *builder, struct report_metrics *metrics)
 		return -ENOMEM;
 	qsort_r(builder->cells, builder->nr_cells, sizeof(*builder->cells), by_row, builder);
 	make_rows(builder, metrics, counted);
-	tell_ranges(metrics);
 	free(counted);
 	qsort(metrics->rows, metrics->nr_rows, sizeof(*metrics->rows), by_time);
 	return 0;
@@ -359,6 +365,25 @@ int report_metrics_make(const struct profile *profile, report_metrics_place *pla
 	else
 		*metrics = builder.metrics;
 	return error;
+}
+
+bool report_metrics_were_wanted(const struct profile *profile)
+{
+	const struct roster *roster = profile->collection->roster;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+
+		for (uint32_t i = 0; i < process->nr_notices; i++) {
+			uint32_t size;
+			const char *text = catalog_string(profile->collection->catalog,
+							  process->notices[i], &size);
+
+			if (size == strlen(METRIC_NOTICE) && memcmp(text, METRIC_NOTICE, size) == 0)
+				return true;
+		}
+	}
+	return false;
 }
 
 void report_metrics_destroy(struct report_metrics *metrics)

@@ -12,8 +12,11 @@ struct profile;
 /* One metric of a row, over its measurements. */
 struct report_metric {
 	const char *name; /* "dram__bytes_read.sum" */
-	uint64_t count;
+	uint64_t count;   /* 0: all its values were no numbers, and the others are 0 */
 	double sum, min, max;
+	/* the time of one launch, or range, of each of these measurements, together. A measurement of several passes
+	 * has that of its launches' mean. */
+	double ns;
 };
 
 struct report_metric_row {
@@ -23,8 +26,8 @@ struct report_metric_row {
 		launches; /* all, measured or not; not those of graphs; of a range: its kernels that were measured */
 	uint64_t ns; /* of these; of a range: from its first kernel's begin to the last one's end */
 	uint64_t measured; /* measurements; a metric may have fewer */
-	uint64_t
-		nr_passes; /* launches of one measurement: above 1 its parts are of different launches */
+	/* launches of one measurement: above 1 its parts are of different launches. Processes may differ: the most */
+	uint64_t nr_passes;
 	uint64_t measured_ns; /* of the measured launches, or ranges */
 	uint32_t first, nr;   /* of report_metrics.metrics */
 	bool is_range;        /* a range of the program (--ranges) */
@@ -47,6 +50,9 @@ typedef int report_metrics_place(void *context, const struct fold_key *key, uint
  * hold; -ENOMEM; or an error of place(). On error *metrics is NULL. */
 int report_metrics_make(const struct profile *profile, report_metrics_place *place, void *context,
 			struct report_metrics **metrics);
+/* Returns whether a process says that it was to measure (metric_notice.h). Older agents do not note it. */
+bool report_metrics_were_wanted(const struct profile *profile);
+
 void report_metrics_destroy(struct report_metrics *metrics); /* accepts NULL */
 
 #endif

@@ -10,6 +10,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/driver_notice.h"
+#include "proto/metric_notice.h"
 #include "proto/topology_notice.h"
 #include "report/profile/cost_notices.h"
 
@@ -54,13 +55,14 @@ static bool has_words(const char *text, uint32_t size, const char *words)
 	return size >= strlen(words) && memcmp(text, words, strlen(words)) == 0;
 }
 
-/* What is for reports of late hosts, or for exports, is no line of others. */
+/* What is for reports of late hosts or of metrics, or for exports, is no line of others. */
 static bool is_label(const struct catalog *catalog, uint32_t notice)
 {
 	uint32_t size;
 	const char *text = catalog_string(catalog, notice, &size);
 
-	return has_words(text, size, TOPOLOGY_NOTICE) || has_words(text, size, DRIVER_NOTICE);
+	return has_words(text, size, TOPOLOGY_NOTICE) || has_words(text, size, DRIVER_NOTICE) ||
+	       has_words(text, size, METRIC_NOTICE);
 }
 
 /* costs: takes what processes say about --max-cost, if there are several; such notices are not among those said. */

@@ -35,9 +35,10 @@ static uint32_t add_line(struct sample *sample, const struct work *work)
 	return sample_add_node(sample, step, work->line);
 }
 
-static void set_metric(struct report_metric *metric, const char *name, double mean)
+static void set_metric(struct report_metric *metric, const char *name, double mean, double ns)
 {
-	*metric = (struct report_metric){name, MEASURED, MEASURED * mean, mean, mean};
+	*metric =
+		(struct report_metric){name, MEASURED, MEASURED * mean, mean, mean, MEASURED * ns};
 }
 
 static void begin(struct sample *sample)
@@ -58,21 +59,22 @@ void counter_sample_roofline(struct sample *sample)
 	for (uint32_t i = 0; i < ROWS; i++) {
 		const struct work *work = &works[i];
 		struct report_metric *metric = &all[i * METRICS];
+		const double ns = (double)work->launch_us * 1000;
 		struct report_leaf leaf =
 			sample_kernel_leaf(sample, work->name, work->launch_us * LAUNCHES * 1000);
 
 		leaf.node = add_line(sample, work);
 		leaf.count = LAUNCHES;
 		sample_add_leaf(sample, leaf);
-		set_metric(metric++, "dram__bytes_read.sum", work->megabytes * 0.6e6);
-		set_metric(metric++, "dram__bytes_write.sum", work->megabytes * 0.4e6);
+		set_metric(metric++, "dram__bytes_read.sum", work->megabytes * 0.6e6, ns);
+		set_metric(metric++, "dram__bytes_write.sum", work->megabytes * 0.4e6, ns);
 		set_metric(metric++, "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
-			   work->gigaflop * 1e9);
+			   work->gigaflop * 1e9, ns);
 		set_metric(metric++, "sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained",
-			   TENSOR_A_CYCLE);
-		set_metric(metric++, "dram__bytes.sum.peak_sustained", DRAM_BYTES_A_CYCLE);
-		set_metric(metric++, "dram__cycles_elapsed.avg.per_second", DRAM_CLOCK_HZ);
-		set_metric(metric++, "sm__cycles_elapsed.avg.per_second", SM_CLOCK_HZ);
+			   TENSOR_A_CYCLE, ns);
+		set_metric(metric++, "dram__bytes.sum.peak_sustained", DRAM_BYTES_A_CYCLE, ns);
+		set_metric(metric++, "dram__cycles_elapsed.avg.per_second", DRAM_CLOCK_HZ, ns);
+		set_metric(metric++, "sm__cycles_elapsed.avg.per_second", SM_CLOCK_HZ, ns);
 		rows[i] = (struct report_metric_row){
 			.node = sample_add_node(sample, leaf.node, "cudaLaunchKernel"),
 			.kernel = work->name,

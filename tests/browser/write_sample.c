@@ -225,14 +225,14 @@ static void fill_huge(struct sample *sample)
 static void fill_metrics(struct sample *sample)
 {
 	static struct report_metric all[] = {
-		{"dram__bytes_read.sum", 4, 4000, 500, 1500},
-		{"dram__bytes_write.sum", 4, 2000, 500, 500},
-		{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 4, 60000, 15000, 15000},
-		{"sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained", 4, 80, 20, 20},
-		{"dram__bytes.sum.peak_sustained", 4, 8, 2, 2},
-		{"dram__cycles_elapsed.avg.per_second", 4, 4e9, 1e9, 1e9},
-		{"sm__cycles_elapsed.avg.per_second", 4, 8e9, 2e9, 2e9},
-		{"lts__t_bytes.sum", 1, 3, 3, 3},
+		{"dram__bytes_read.sum", 4, 4000, 500, 1500, 4000},
+		{"dram__bytes_write.sum", 4, 2000, 500, 500, 4000},
+		{"sm__ops_path_tensor_src_bf16_dst_fp32.sum", 4, 60000, 15000, 15000, 4000},
+		{"sm__ops_path_tensor_src_bf16_dst_fp32.sum.peak_sustained", 4, 80, 20, 20, 4000},
+		{"dram__bytes.sum.peak_sustained", 4, 8, 2, 2, 4000},
+		{"dram__cycles_elapsed.avg.per_second", 4, 4e9, 1e9, 1e9, 4000},
+		{"sm__cycles_elapsed.avg.per_second", 4, 8e9, 2e9, 2e9, 4000},
+		{"lts__t_bytes.sum", 1, 3, 3, 3, 10},
 	};
 	static struct report_metric_row rows[2];
 	static struct report_metrics metrics = {

@@ -12,7 +12,7 @@ function makeMetrics() {
 	const nameOf = ({ kernel, range }) => (range ? "[range] " : "") + visibleText(kernel);
 	const table = makeTable("Measured kernels or ranges, by launch stack. A name's tooltip has all of its metrics.", [
 		{ ...textColumn("Kernel", nameOf), title: ({ metrics, measured }) =>
-			metrics.map(({ name, count, mean, min, max, too_low }) => `${visibleText(name)}: ${mean} (${min} to ${max})` +
+			metrics.map(({ name, count, mean, min, max, too_low }) => `${visibleText(name)}: ` + (count ? `${mean} (${min} to ${max})` : "–") +
 				(count < measured ? `, ${grouped(count)} of ${grouped(measured)} measurements have it` : "") +
 				(too_low ? ", too low: the measurement's own time is in it" : "")).join("\n") },
 		{ ...textColumn("Launched by", ({ frames }) => visibleText(frames.at(-2) ?? frames.at(-1))), title: ({ stack }) => visibleText(stack) },

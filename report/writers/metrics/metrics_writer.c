@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "proto/ledger.h"
+#include "proto/metric_notice.h"
 #include "report/metrics/metric_figures.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
@@ -59,18 +62,55 @@ static void write_rate(struct text_table *table, double giga, const char *unit)
 		text_table_cell(table, "%.1f M%s", giga * KILO, unit);
 }
 
+static bool has_share(double part, double whole)
+{
+	return !isnan(part) && whole > 0;
+}
+
 static void write_share(struct text_table *table, double part, double whole)
 {
 	char text[NUMBER_SIZE];
 
-	if (isnan(part) || isnan(whole) || whole <= 0)
+	if (!has_share(part, whole))
 		text_table_cell(table, "%s", "-");
 	else
 		text_table_cell(table, "%s", report_summary_share(part, whole, text));
 }
 
+/* Columns that are left out where no row has the figure. */
+enum figure_column {
+	FIGURE_DRAM = 1u << 0,
+	FIGURE_DRAM_SHARE = 1u << 1,
+	FIGURE_TENSOR = 1u << 2,
+	FIGURE_TENSOR_SHARE = 1u << 3,
+	FIGURE_INTENSITY = 1u << 4,
+};
+
+/* Returns a set of enum figure_column. */
+static uint32_t figures_in(const struct report_tree *tree, uint32_t nr_rows)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		const struct metric_figures figures = figures_of(tree, &tree->metrics->rows[i]);
+
+		if (!isnan(figures.bytes_per_ns))
+			known |= FIGURE_DRAM;
+		if (has_share(figures.bytes_per_ns, figures.bytes_peak_per_ns))
+			known |= FIGURE_DRAM_SHARE;
+		if (!isnan(figures.flops_per_ns))
+			known |= FIGURE_TENSOR;
+		if (has_share(figures.flops_per_ns, figures.flops_peak_per_ns))
+			known |= FIGURE_TENSOR_SHARE;
+		if (!isnan(figures.flops_per_byte))
+			known |= FIGURE_INTENSITY;
+	}
+	return known;
+}
+
+/* shown: a set of enum figure_column. */
 static void write_row(struct text_table *table, const struct report_tree *tree,
-		      const struct report_metric_row *row)
+		      const struct report_metric_row *row, uint32_t shown)
 {
 	const struct metric_figures figures = figures_of(tree, row);
 	const struct entry entry = {tree, row, NULL};
@@ -80,43 +120,67 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 	text_table_cell(table, "%s", report_summary_count(row->launches, text));
 	text_table_cell(table, "%s%s", row->nr_passes > 1 ? "*" : "",
 			report_summary_count(row->measured, text));
-	write_rate(table, figures.bytes_per_ns, "B/s");
-	write_share(table, figures.bytes_per_ns, figures.bytes_peak_per_ns);
-	write_rate(table, figures.flops_per_ns, "FLOP/s");
-	write_share(table, figures.flops_per_ns, figures.flops_peak_per_ns);
-	if (isnan(figures.flops_per_byte))
+	if (shown & FIGURE_DRAM)
+		write_rate(table, figures.bytes_per_ns, "B/s");
+	if (shown & FIGURE_DRAM_SHARE)
+		write_share(table, figures.bytes_per_ns, figures.bytes_peak_per_ns);
+	if (shown & FIGURE_TENSOR)
+		write_rate(table, figures.flops_per_ns, "FLOP/s");
+	if (shown & FIGURE_TENSOR_SHARE)
+		write_share(table, figures.flops_per_ns, figures.flops_peak_per_ns);
+	if (isnan(figures.flops_per_byte) && shown & FIGURE_INTENSITY)
 		text_table_cell(table, "%s", "-");
-	else
+	else if (shown & FIGURE_INTENSITY)
 		text_table_cell(table, "%.1f", figures.flops_per_byte);
 	text_table_cell(table, "%s%s", row->is_range ? RANGE : "", kernel_of(&entry));
 	text_table_cell(table, "%s", caller_of(tree, row));
+}
+
+static const char *heading_of(const struct report_metrics *metrics)
+{
+	bool kernels = false, ranges = false;
+
+	for (uint32_t i = 0; i < metrics->nr_rows; i++) {
+		kernels |= !metrics->rows[i].is_range;
+		ranges |= metrics->rows[i].is_range;
+	}
+	return !ranges ? "kernels" : kernels ? "kernels and ranges" : "ranges";
 }
 
 static int write_rows(FILE *out, const struct report_tree *tree, const struct text_form *form,
 		      uint32_t top)
 {
 	char type[METRIC_FIGURES_TYPE], tensor[NUMBER_SIZE];
-	const struct text_column columns[] = {
-		{"time", 14, 0, false, 0},    {"launches", 12, 1, false, 4},
-		{"measured", 9, 1, false, 3}, {"DRAM", 12, 1, false, 0},
-		{"of peak", 8, 1, false, 0},  {tensor, 14, 1, false, 0},
-		{"of peak", 8, 1, false, 0},  {"FLOP/B", 9, 1, false, 2},
-		{"kernel", 24, 2, true, 0},   {"launched by", 0, 2, true, 1},
+	const struct {
+		struct text_column column;
+		uint32_t figure; /* 0: the column is always there */
+	} columns[] = {
+		{{"time", 14, 0, false, 0}, 0},
+		{{"launches", 12, 1, false, 4}, 0},
+		{{"measured", 9, 1, false, 3}, 0},
+		{{"DRAM", 12, 1, false, 0}, FIGURE_DRAM},
+		{{"of peak", 8, 1, false, 0}, FIGURE_DRAM_SHARE},
+		{{tensor, 14, 1, false, 0}, FIGURE_TENSOR},
+		{{"of peak", 8, 1, false, 0}, FIGURE_TENSOR_SHARE},
+		{{"FLOP/B", 9, 1, false, 2}, FIGURE_INTENSITY},
+		{{"kernel", 24, 2, true, 0}, 0},
+		{{"launched by", 0, 2, true, 1}, 0},
 	};
 	const struct report_metrics *metrics = tree->metrics;
+	const uint32_t nr_rows = metrics->nr_rows < top ? metrics->nr_rows : top;
+	const uint32_t shown = figures_in(tree, nr_rows);
 	struct text_table table;
 	char text[NUMBER_SIZE];
 
-	fputs(metrics->nr_rows && metrics->rows[0].is_range ? "\nMeasured ranges\n"
-							    : "\nMeasured kernels\n",
-	      out);
+	fprintf(out, "\nMeasured %s\n", heading_of(metrics));
 	const char *types = metric_figures_type(metrics, type);
 	snprintf(tensor, sizeof(tensor), *types ? "tensor %s" : "tensor", types);
 	text_table_begin(&table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		text_table_column(&table, &columns[i]);
-	for (uint32_t i = 0; i < metrics->nr_rows && i < top; i++)
-		write_row(&table, tree, &metrics->rows[i]);
+		if (!columns[i].figure || shown & columns[i].figure)
+			text_table_column(&table, &columns[i].column);
+	for (uint32_t i = 0; i < nr_rows; i++)
+		write_row(&table, tree, &metrics->rows[i], shown);
 	int error = text_table_end(&table);
 	if (metrics->nr_rows > top)
 		fprintf(out, "%14s %s more\n", "",
@@ -124,17 +188,34 @@ static int write_rows(FILE *out, const struct report_tree *tree, const struct te
 	return error;
 }
 
-static bool has_several_passes(const struct report_metrics *metrics)
+static uint64_t most_passes(const struct report_metrics *metrics)
 {
+	uint64_t most = 0;
+
 	for (uint32_t i = 0; i < metrics->nr_rows; i++)
-		if (metrics->rows[i].nr_passes > 1)
-			return true;
-	return false;
+		if (metrics->rows[i].nr_passes > most)
+			most = metrics->rows[i].nr_passes;
+	return most;
 }
 
-static double mean_of(const struct report_metric *metric)
+/* Three figures of a metric; NAN: none of its values was a number. */
+struct values {
+	double mean, min, max;
+};
+
+static struct values values_of(const struct report_metric *metric)
 {
-	return metric->count ? metric->sum / (double)metric->count : 0;
+	if (metric->count == 0)
+		return (struct values){NAN, NAN, NAN};
+	return (struct values){metric->sum / (double)metric->count, metric->min, metric->max};
+}
+
+static void write_value(struct text_table *table, double value)
+{
+	if (isnan(value))
+		text_table_cell(table, "%s", "-");
+	else
+		text_table_cell(table, "%.8g", value);
 }
 
 static int write_all(FILE *out, const struct report_tree *tree, const struct text_form *form,
@@ -153,10 +234,12 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 	for (uint32_t i = 0; i < row->nr; i++) {
 		const struct report_metric *metric = &tree->metrics->metrics[row->first + i];
 
-		text_table_cell(&table, "%.8g", mean_of(metric));
-		text_table_cell(&table, "%.8g", metric->min);
-		text_table_cell(&table, "%.8g", metric->max);
-		const char *doubt = metric_figures_are_low(row, metric) ? TOO_LOW : "";
+		const struct values values = values_of(metric);
+
+		write_value(&table, values.mean);
+		write_value(&table, values.min);
+		write_value(&table, values.max);
+		const char *doubt = metric_figures_are_low(metric) ? TOO_LOW : "";
 		if (metric->count < row->measured)
 			text_table_cell(&table,
 					"%s (%" PRIu64 " of %" PRIu64 " measurements have it)%s",
@@ -175,9 +258,55 @@ int metrics_writer_table(FILE *out, const struct report_tree *tree, const struct
 	if (!tree->metrics)
 		return 0;
 	error = write_rows(out, tree, form, top);
-	if (has_several_passes(tree->metrics))
-		fputs("* the parts of a measurement are of different launches\n", out);
+	const uint64_t passes = most_passes(tree->metrics);
+	if (passes > 1)
+		fprintf(out,
+			"* a measurement takes up to %" PRIu64
+			" launches or ranges, each of which counts a part.\n"
+			"  Where these are too few, there are fewer measurements than --launches "
+			"asks for.\n",
+			passes);
 	return error;
+}
+
+static const struct report_loss *loss_of(const struct report_tree *tree, enum ledger_reason reason)
+{
+	for (uint32_t i = 0; i < tree->nr_losses; i++)
+		if (strcmp(tree->strings[tree->losses[i].reason], ledger_reason_name(reason)) == 0)
+			return &tree->losses[i];
+	return NULL;
+}
+
+/* Says why there is no measurement. */
+static void say_none(FILE *out, const struct report_tree *tree)
+{
+	static const enum ledger_reason reasons[] = {LEDGER_METRIC_LOST, LEDGER_METRIC_SHARED,
+						     LEDGER_METRIC_REFUSED};
+	char text[NUMBER_SIZE];
+
+	fputs("\nno launch was measured: ", out);
+	for (uint32_t i = 0; i < tree->nr_notices; i++) {
+		const char *notice = tree->strings[tree->notices[i].text];
+
+		if (metric_notice_is_refusal(notice)) {
+			fprintf(out, "%s\n", notice);
+			return;
+		}
+	}
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+		const struct report_loss *loss = loss_of(tree, reasons[i]);
+
+		if (loss) {
+			fprintf(out, "%s: %s (docs/data-loss.md)\n", tree->strings[loss->text],
+				report_summary_count(loss->count, text));
+			return;
+		}
+	}
+	fputs(tree->was_to_measure
+		      ? "--kernels or --ranges matches no name in this run, or its launches are "
+			"such as are never measured (docs/metrics.md)\n"
+		      : "run --metrics sol, or roofline, measures some\n",
+	      out);
 }
 
 int metrics_writer_report(FILE *out, const struct report_tree *tree, const struct text_form *form,
@@ -190,8 +319,7 @@ int metrics_writer_report(FILE *out, const struct report_tree *tree, const struc
 		top = TOP;
 	report_summary_title(out, tree);
 	if (!metrics)
-		fputs("\nno launch was measured: run --metrics sol, or roofline, measures some\n",
-		      out);
+		say_none(out, tree);
 	error = metrics_writer_table(out, tree, form, top);
 	for (uint32_t i = 0; metrics && i < metrics->nr_rows && i < top && !error; i++)
 		error = write_all(out, tree, form, &metrics->rows[i]);
@@ -230,32 +358,28 @@ static void write_metric(struct row_text *out, const void *of)
 {
 	const struct entry *entry = of;
 	const struct report_metric none = {0}, *metric = entry->metric ? entry->metric : &none;
+	const struct values values = values_of(metric);
 
 	write_subject(out, entry);
 	row_text_string(out, "metric", entry->tree ? metric->name : "");
 	row_text_count(out, "count", metric->count);
-	write_number(out, "mean", mean_of(metric));
-	write_number(out, "min", metric->min);
-	write_number(out, "max", metric->max);
-	row_text_flag(out, "too_low", entry->metric && metric_figures_are_low(entry->row, metric));
+	write_number(out, "mean", values.mean);
+	write_number(out, "min", values.min);
+	write_number(out, "max", values.max);
+	row_text_flag(out, "too_low", entry->metric && metric_figures_are_low(metric));
 }
 
-static void write_values(FILE *out, const struct report_tree *tree,
-			 const struct report_metric_row *row)
+static void write_values(struct row_text *out, const void *of)
 {
-	fputc('[', out);
-	for (uint32_t i = 0; i < row->nr; i++) {
-		const struct report_metric *metric = &tree->metrics->metrics[row->first + i];
+	const struct report_metric *metric = of;
+	const struct values values = values_of(metric);
 
-		fputs(i ? ",{\"name\":" : "{\"name\":", out);
-		json_text_write(out, metric->name);
-		fprintf(out,
-			",\"count\":%" PRIu64
-			",\"mean\":%.17g,\"min\":%.17g,\"max\":%.17g,\"too_low\":%s}",
-			metric->count, mean_of(metric), metric->min, metric->max,
-			metric_figures_are_low(row, metric) ? "true" : "false");
-	}
-	fputc(']', out);
+	row_text_string(out, "name", metric->name);
+	row_text_count(out, "count", metric->count);
+	write_number(out, "mean", values.mean);
+	write_number(out, "min", values.min);
+	write_number(out, "max", values.max);
+	row_text_flag(out, "too_low", metric_figures_are_low(metric));
 }
 
 static void write_object(struct row_text *out, const void *of)
@@ -269,8 +393,10 @@ static void write_object(struct row_text *out, const void *of)
 	write_number(out, "flops_per_ns", figures.flops_per_ns);
 	write_number(out, "flops_peak_per_ns", figures.flops_peak_per_ns);
 	write_number(out, "flops_per_byte", figures.flops_per_byte);
-	if (row_text_field(out, "metrics"))
-		write_values(out->out, entry.tree, entry.row);
+	fputc(',', out->out);
+	row_text_json(out->out, "metrics", write_values, NULL,
+		      &entry.tree->metrics->metrics[entry.row->first], entry.row->nr,
+		      sizeof(struct report_metric));
 }
 
 void metrics_writer_json(FILE *out, const struct report_tree *tree)

@@ -31,7 +31,7 @@ def unit(metric, kernel):
         value = (value ^ byte) * 0x100000001b3 % 2**64
     return 1 + value % 1000000
 rows = list(csv.DictReader(sys.stdin))
-wrong = [row for row in rows if {float(row[key]) for key in ("mean", "min", "max")} != {unit(row["metric"], row["kernel"])}]
+wrong = [row for row in rows if row["count"] != "0" and {float(row[key]) for key in ("mean", "min", "max")} != {unit(row["metric"], row["kernel"])}]
 print(wrong[0] if wrong else "ok" if rows else "none")'
 }
 # "KERNEL MEASURED PASSES" of each row, sorted.
@@ -53,6 +53,8 @@ same "sol: the rows have the kernels' time" \
 	"$("$flamegrid" report "$scratch/sol" -f folded --unit ns | sum_folded)"
 "$flamegrid" report "$scratch/sol" --metrics >"$scratch/sol.table"
 contains "sol: the table has each metric" "$scratch/sol.table" "lts__t_sectors_op_read.sum"
+same "sol: no column without figures" "$(grep -E '^ +time ' "$scratch/sol.table" | tr -s ' ')" \
+	" time launches measured DRAM of peak kernel launched by"
 contains "sol: the table names the caller" "$scratch/sol.table" "k1, launched by launch_from_k1"
 contains "sol: the table marks rates over elapsed time" "$scratch/sol.table" \
 	"dram__throughput.avg.pct_of_peak_sustained_elapsed (too low: the measurement's own time is in it)"
@@ -69,6 +71,8 @@ valid_report "$scratch/sol"
 
 profile roofline --metrics roofline --launches 2 -- "$fake_launches" --launches 200 --kernels 1 --devices 1
 "$flamegrid" report "$scratch/roofline" --metrics >"$scratch/roofline.table"
+same "roofline: all columns" "$(grep -E '^ +time ' "$scratch/roofline.table" | tr -s ' ')" \
+	" time launches measured DRAM of peak tensor bf16 of peak FLOP/B kernel launched by"
 contains "roofline: the heading names the type" "$scratch/roofline.table" "tensor bf16"
 
 # A set of three passes: each measurement takes three launches.
@@ -78,19 +82,37 @@ same "passes: values" "$(values passes)" ok
 same "passes: two measurements of each" "$(measured passes)" "$(printf 'k%d 4 3\n' 0 1 2)"
 same "passes: of three launches each" "$(counted passes 80) $(counted passes 82)" "36 0"
 "$flamegrid" report "$scratch/passes" --metrics >"$scratch/passes.table"
-contains "passes: they are marked" "$scratch/passes.table" "* the parts of a measurement are of different launches"
+contains "passes: they are marked" "$scratch/passes.table" \
+	"* a measurement takes up to 3 launches or ranges, each of which counts a part."
 
 # A merged profile has the rows of both, and a difference compares times as ever.
 "$flamegrid" merge -o "$scratch/both" "$scratch/sol" "$scratch/passes" >"$scratch/out" 2>&1
 "$flamegrid" report "$scratch/both" -f json -o "$scratch/both.json"
 same "merge: values" "$(values both)" ok
 same "merge: measurements of both" "$(measured both)" "$(printf 'k%d 14 3\n' 0 1 2)"
+# A rate of both is over the mean time of each measurement's launches, of which the second profile takes three.
+bytes=dram__bytes_read.sum,dram__bytes_write.sum
+profile one --metrics $bytes --launches 3 -- "$fake_launches" --launches 3000 --kernels 1 --devices 1
+profile three --metrics $bytes,sm__throughput.avg.pct_of_peak_sustained_elapsed --launches 4 -- \
+	"$fake_launches" --launches 3000 --kernels 1 --devices 1
+"$flamegrid" merge -o "$scratch/rates" "$scratch/one" "$scratch/three" >"$scratch/out" 2>&1
+"$flamegrid" report "$scratch/rates" -f json -o "$scratch/rates.json"
+same "merge: one pass and three" "$(measured one) $(measured three) $(measured rates)" "k0 3 1 k0 4 3 k0 7 3"
+same "merge: the rate of both" "$(python3 -c 'import json, sys
+one, three, both = (json.load(open(name))["kernel_metrics"][0] for name in sys.argv[1:])
+bytes_of = lambda row: sum(metric["mean"] for metric in row["metrics"] if metric["name"].startswith("dram__bytes_"))
+parts = [bytes_of(row) * row["measured"] for row in (one, three)]
+ns = [row["measured_ns"] / row["passes"] for row in (one, three)]
+near = lambda a, b: abs(a / b - 1) < 1e-9
+print(all(near(row["bytes_per_ns"], part / time) for row, part, time in zip((one, three), parts, ns)),
+      near(both["bytes_per_ns"], sum(parts) / sum(ns)))' "$scratch/one.json" "$scratch/three.json" "$scratch/rates.json")" "True True"
 check "diff" "$flamegrid" diff "$scratch/sol" "$scratch/passes" -f table -o "$scratch/diff.table"
 
 # Two threads that launch on one device: what is counted together with other launches is dropped.
 profile shared --metrics dram__bytes_read.sum --launches 200 -- \
 	"$fake_launches" --launches 20000 --kernels 2 --devices 1 --threads 2 --streams 2 --sync-every 20
 same "shared: values" "$(values shared)" ok
+check "shared: some were counted together" test "$(counted shared 81)" -gt 0
 same "shared: the ledger" "$(counted shared 80)" \
 	"$(($(measured shared | awk '{ sum += $2 } END { print sum + 0 }') + $(counted shared 81) + $(counted shared 82)))"
 
@@ -99,8 +121,16 @@ profile some --metrics dram__bytes_read.sum --kernels '^k[12]$' --launches 3 -- 
 same "some: kernels that match" "$(measured some)" "$(printf 'k%d 3 1\n' 1 2)"
 profile nccl --metrics dram__bytes_read.sum --launches 3 -- "$fake_launches" --launches 3000 --kernels 2 --nccl --devices 1 --sync-every 10
 same "nccl: no kernel of NCCL's" "$(measured nccl | grep -c nccl)" 0
+check "nccl: it ran" test "$("$flamegrid" report "$scratch/nccl" -f folded --weight count | grep nccl | sum_folded)" -gt 0
 check "nccl: others, between them" test "$(measured nccl | awk '{ sum += $2 } END { print sum + 0 }')" -gt 0
 same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
+
+# What matches nothing says so, and not that the option is missing.
+profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2000 --devices 1
+"$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"
+contains "nothing: the reason" "$scratch/nothing.table" \
+	"no launch was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured"
+same "nothing: the agent's note is no line" "$(cat "$scratch/nothing.table" "$scratch/nothing.err" | grep -c "was to be measured")" 0
 
 # Captured streams: the program's graphs stay whole, although CUPTI would break them.
 profile graphs --metrics dram__bytes_read.sum --launches 4 -- "$BUILD/tests/fake_graphs" --eager 40
@@ -140,6 +170,11 @@ FAKE_CUPTI_METRICS_REFUSED=35 profile refused --metrics sol -- "$fake_launches" 
 contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
 same "refused: all else is there" "$("$flamegrid" report "$scratch/refused" -f folded --weight count | sum_folded)" 20000
 same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
+"$flamegrid" report "$scratch/refused" --metrics >"$scratch/refused.table"
+contains "refused: the table says why" "$scratch/refused.table" \
+	"no launch was measured: kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+"$flamegrid" report "$scratch/refused" --planes stalls >"$scratch/out" 2>&1
+same "refused: this is no reason of the plane of stalls" "$(grep -c "nothing of it: kernels of" "$scratch/out")" 0
 # A process that ends before the last try tells the refusal as well.
 FAKE_CUPTI_METRICS_REFUSED=10 profile short --metrics sol -- "$fake_launches" --launches 200 --devices 1
 contains "short: the reason" "$scratch/short.err" "kernels of CUDA device 0 are not measured (CUPTI's error 10): "
@@ -155,8 +190,20 @@ print(len(rows), sum(int(row["count"]) for row in rows))')" "6 57"
 same "odd: all launches count" "$(counted odd 80) $(counted odd 82)" "30 0"
 "$flamegrid" report "$scratch/odd" --metrics >"$scratch/odd.table"
 contains "odd: the table says so" "$scratch/odd.table" "lts__t_bytes.sum (9 of 10 measurements have it)"
+# A metric of which no launch has a number stays there.
+FAKE_CUPTI_METRICS_NAN=2 profile half --metrics dram__bytes_read.sum,lts__t_bytes.sum --launches 4 -- \
+	"$fake_launches" --launches 3000 --kernels 1 --devices 1
+"$flamegrid" report "$scratch/half" --metrics >"$scratch/half.table"
+same "half: the table has both" "$(grep -o '[^ ]* *[a-z]*__[a-z_.]*.*' "$scratch/half.table" | tr -s ' ' | sed 's/^[0-9]*/N/; s/^N-/-/')" \
+	"$(printf '%s\n' "N dram__bytes_read.sum" "- lts__t_bytes.sum (0 of 4 measurements have it)")"
+same "half: CSV and JSON" "$("$flamegrid" report "$scratch/half" --metrics -f csv | grep -o 'lts__.*')$(python3 -c 'import json, sys
+print(*(metric for metric in json.load(open(sys.argv[1]))["kernel_metrics"][0]["metrics"] if metric["count"] == 0))' "$scratch/half.json")" \
+	"lts__t_bytes.sum,0,,,,0{'name': 'lts__t_bytes.sum', 'count': 0, 'mean': None, 'min': None, 'max': None, 'too_low': False}"
+valid_report "$scratch/half"
 FAKE_CUPTI_METRICS_NAN=1 profile numberless --metrics dram__bytes_read.sum --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
 check "numberless: they are lost" test "$(counted numberless 82)" -gt 0
+"$flamegrid" report "$scratch/numberless" --metrics >"$scratch/numberless.table"
+contains "numberless: the table says why" "$scratch/numberless.table" "no launch was measured: measurements lost: "
 same "numberless: all of them" "$(counted numberless 80)" "$(counted numberless 82)"
 # CUPTI's own kernel, which has the id of the measured launch, is no measured launch.
 FAKE_CUPTI_METRICS_WAITS=1 profile waits --metrics sol --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
@@ -176,6 +223,11 @@ contains "options: alone" "$scratch/err" "--kernels, --ranges and --launches go 
 contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
 "$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
 contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing beside a comma"
+"$flamegrid" run --metrics sol,sm__cycles_active -- touch "$scratch/begun" 2>"$scratch/err"
+same "options: no ending: status" $? 125
+contains "options: no ending" "$scratch/err" \
+	"--metrics: sm__cycles_active: the name lacks an ending, such as .sum (flamegrid metrics names the endings)"
+check "options: no ending: no program" test ! -e "$scratch/begun"
 for option in --kernels --ranges; do
 	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
 	same "options: $option: too many repetitions: status" $? 125

@@ -83,7 +83,19 @@ same "passes: two measurements" "$(measured passes)" "outer 2 3 4"
 same "passes: values" "$(values passes outer=r0+r1+r2+r0)" ok
 same "passes: of three ranges each" "$(ledger passes)" "6 0 0 0"
 "$flamegrid" report "$scratch/passes" --metrics >"$scratch/passes.table"
-contains "passes: they are marked" "$scratch/passes.table" "* the parts of a measurement are of different launches"
+contains "passes: they are marked" "$scratch/passes.table" \
+	"* a measurement takes up to 3 launches or ranges, each of which counts a part."
+
+# Merged with ranges of one pass and with kernels: 2 * 4 and 2 * 3 * 4 kernels of the outer range, and 2 * 2 of the inner one.
+FAKE_CUDA_METRICS=$scratch/kernels.ranges "$flamegrid" run --metrics sol --kernels '^r0$' -o "$scratch/kernels" --devices "$list" -- \
+	"$BUILD/tests/fake_ranges" nested 2 >"$scratch/out" 2>&1
+"$flamegrid" merge -o "$scratch/all" "$scratch/nested" "$scratch/passes" "$scratch/kernels" >"$scratch/out" 2>&1
+"$flamegrid" report "$scratch/all" -f json -o "$scratch/all.json"
+same "merge: kernels of measured ranges" "$(python3 -c 'import json, sys
+print(*sorted((row["kernel"], row["launches"]) for row in json.load(open(sys.argv[1]))["kernel_metrics"] if row["range"]))' "$scratch/all.json")" \
+	"('inner', 4) ('outer', 32)"
+"$flamegrid" report "$scratch/all" --metrics >"$scratch/all.table"
+contains "merge: the heading names both" "$scratch/all.table" "Measured kernels and ranges"
 
 # Neither in a capture nor around one, but around a graph's launch.
 profile graphs '' 4 sol graphs

@@ -26,7 +26,7 @@ static void sets_and_metrics_are_added_once(void **state)
 static void lists_that_make_no_sense_are_refused(void **state)
 {
 	static const char *const lists[] = {"a b", "a:b", "ü"};
-	static const char *const gaps[] = {"", "a,", ",a", "a,,b", "roofline,"};
+	static const char *const gaps[] = {"", "a.b,", ",a.b", "a.b,,c.d", "roofline,"};
 	struct metric_options options;
 	char name[METRIC_OPTIONS_NAME + 1];
 
@@ -42,14 +42,30 @@ static void lists_that_make_no_sense_are_refused(void **state)
 	name[METRIC_OPTIONS_NAME] = '\0';
 	assert_int_equal(metric_options_add(&options, name), -EINVAL);
 	name[METRIC_OPTIONS_NAME - 1] = '\0';
+	name[3] = '.';
 	assert_int_equal(metric_options_add(&options, name), 0);
 	options.nr_names = 0;
 	for (uint32_t i = 0; i < METRIC_OPTIONS_MAX; i++) {
-		snprintf(name, sizeof(name), "m%u", i);
+		snprintf(name, sizeof(name), "m%u.sum", i);
 		assert_int_equal(metric_options_add(&options, name), 0);
 	}
-	assert_int_equal(metric_options_add(&options, "m5"), 0);
-	assert_int_equal(metric_options_add(&options, "another"), -E2BIG);
+	assert_int_equal(metric_options_add(&options, "m5.sum"), 0);
+	assert_int_equal(metric_options_add(&options, "another.sum"), -E2BIG);
+}
+
+static void names_without_an_ending_are_refused(void **state)
+{
+	struct metric_options options = {0};
+
+	(void)state;
+	assert_int_equal(metric_options_add(&options, "sm__a.sum,sm__cycles_active,sm__b.sum"),
+			 -ENXIO);
+	assert_int_equal(options.nr_names, 1);
+	assert_string_equal(options.names[options.nr_names], "sm__cycles_active");
+	/* The dots of this one are those of its group. */
+	assert_int_equal(metric_options_add(&options, "CTC.TriageCompute.ctc__rx_bytes"), -ENXIO);
+	assert_int_equal(metric_options_add(&options, "CTC.TriageCompute.ctc__rx_bytes.sum"), 0);
+	assert_non_null(strstr(metric_options_refusal(-ENXIO), ".sum"));
 }
 
 static void text_and_options_are_the_same(void **state)
@@ -82,7 +98,7 @@ static void ranges_have_a_metric_more(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < METRIC_OPTIONS_MAX; i++) {
-		snprintf(text, sizeof(text), "m%u", i);
+		snprintf(text, sizeof(text), "m%u.sum", i);
 		assert_int_equal(metric_options_add(&options, text), 0);
 	}
 	assert_int_equal(metric_options_regex(&options, "^step$", true), 0);
@@ -100,8 +116,8 @@ static void ranges_have_a_metric_more(void **state)
 static void other_text_is_refused(void **state)
 {
 	static const char *const texts[] = {
-		"1",     "1:a",    "0:a:",  ":a:",   "1::",        "x:a:",
-		"1:a,:", "1:a b:", "1:a:(", "1:a:[", "1000001:a:", "rr1:a:"};
+		"1",       "1:a.b",    "0:a.b:",  ":a.b:",   "1::",          "x:a.b:",
+		"1:a.b,:", "1:a.b c:", "1:a.b:(", "1:a.b:[", "1000001:a.b:", "rr1:a.b:"};
 	struct metric_options options;
 
 	(void)state;
@@ -111,7 +127,7 @@ static void other_text_is_refused(void **state)
 	}
 	assert_int_equal(metric_options_parse(NULL, &options), 0);
 	assert_int_equal(options.nr_names, 0);
-	assert_int_equal(metric_options_parse("1000000:a:", &options), 0);
+	assert_int_equal(metric_options_parse("1000000:a.b:", &options), 0);
 	assert_int_equal(options.nr_names, 1);
 }
 
@@ -132,7 +148,8 @@ static void repetitions_of_expressions_are_bounded(void **state)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]) - 1; i++)
 		assert_int_equal(metric_options_regex(&options, good[i], false), 0);
 	assert_int_not_equal(metric_options_regex(&options, good[3], false), -EOVERFLOW);
-	assert_int_equal(metric_options_parse("1:a:((a{1,255}){1,255}){1,255}", &options), -EINVAL);
+	assert_int_equal(metric_options_parse("1:a.b:((a{1,255}){1,255}){1,255}", &options),
+			 -EINVAL);
 }
 
 static void expressions_are_bounded(void **state)
@@ -157,6 +174,7 @@ int main(void)
 		cmocka_unit_test(sets_and_metrics_are_added_once),
 		cmocka_unit_test(lists_that_make_no_sense_are_refused),
 		cmocka_unit_test(ranges_have_a_metric_more),
+		cmocka_unit_test(names_without_an_ending_are_refused),
 		cmocka_unit_test(text_and_options_are_the_same),
 		cmocka_unit_test(other_text_is_refused),
 		cmocka_unit_test(expressions_are_bounded),
