@@ -181,6 +181,7 @@ static void prepare_metrics(void)
 {
 	char windows[WINDOW_OPTIONS_SIZE];
 	const bool sampled = guest.options.record & RECORD_OPTION_STALLS;
+	const char *what = guest.options.metrics.are_ranges ? "ranges" : "kernels";
 
 	if (!(guest.options.record & RECORD_OPTION_METRICS))
 		return;
@@ -188,7 +189,7 @@ static void prepare_metrics(void)
 	if (*windows || sampled) {
 		guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
 		definition_writer_notice(&guest.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-					 "kernels are not measured: the run %s",
+					 "%s are not measured: the run %s", what,
 					 sampled ? "samples kernels" : "has capture windows");
 		return;
 	}
@@ -197,7 +198,7 @@ static void prepare_metrics(void)
 		return;
 	guest.options.record &= ~(uint32_t)RECORD_OPTION_METRICS;
 	definition_writer_notice(&guest.definitions, NOTICE_NO_KERNEL_METRICS, -ENOMEM,
-				 "kernels are not measured: not enough memory");
+				 "%s are not measured: not enough memory", what);
 }
 
 static bool prepare_launches(void)

@@ -1,13 +1,15 @@
 #include "device_counters.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
+#include "inject/cupti/cupti_refusal.h"
+#include "proto/counter_sampling.h"
 
-#define NO_PRIVILEGES 35           /* CUptiResult */
 #define IDLE_NS       500000000u   /* after so long without work to measure, a look */
 #define REST_NS       5000000000u  /* and the session's end, so that another context has its turn */
 #define PASS_NS       100000000u   /* so long a measurement waits for the launch of its next pass */
@@ -21,6 +23,8 @@ static struct {
 	const struct metric_options *options;
 	atomic_bool have_begun;
 } self;
+
+static_assert(MEASUREMENTS_PARTS >= METRICS_SESSION_PASSES, "each pass is a part");
 
 struct device_counters device_counters[RECORD_DEVICES_MAX];
 
@@ -58,7 +62,8 @@ static void refuse(struct device_counters *counters, int result)
 	counters->tries++;
 	counters->refusal = result;
 	counters->retry_ns = monotonic_ns() + RETRY_NS;
-	counters->is_refused = counters->tries == TRIES || result == NO_PRIVILEGES ||
+	counters->is_refused = counters->tries == TRIES ||
+			       cupti_refusal(result) == COUNTER_NO_RIGHT ||
 			       !self.library->metrics.is_whole;
 }
 
@@ -282,21 +287,27 @@ static void say_unknown(struct device_counters *counters)
 				what(), device_counters_number(counters), self.options->names[i]);
 }
 
+static const char *why(const struct device_counters *counters, int result)
+{
+	const uint32_t refusal = cupti_refusal(result);
+
+	if (refusal == COUNTER_NO_RIGHT)
+		return "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the driver's "
+		       "option NVreg_RestrictProfilingToAdminUsers=0";
+	if (refusal == COUNTER_VIRTUAL)
+		return "a vGPU, or a part of a GPU (MIG), does not allow it";
+	if (refusal == COUNTER_NOT_SUPPORTED || !self.library->metrics.is_whole)
+		return "this CUPTI or this GPU does not support it, or the metrics take too many "
+		       "passes";
+	if (counters->session.config.unknown)
+		return "CUPTI knows none of the metrics for it";
+	return "another process or profiler may hold its counters, such as DCGM (dcgmi profile "
+	       "--pause)";
+}
+
 static void say_refusal(struct device_counters *counters, bool last)
 {
 	const int result = counters->refusal;
-	const char *why =
-		result == NO_PRIVILEGES ? "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 "
-					  "on), or the driver's "
-					  "option NVreg_RestrictProfilingToAdminUsers=0"
-		: !self.library->metrics.is_whole || result == CUPTI_ABI_NOT_SUPPORTED
-			? "this CUPTI or this GPU does not support it, or the metrics take too "
-			  "many "
-			  "passes"
-		: counters->session.config.unknown
-			? "CUPTI knows none of the metrics for it"
-			: "another process or profiler may hold its counters, "
-			  "such as DCGM (dcgmi profile --pause)";
 
 	if (!(counters->is_refused || (last && counters->tries)) || result == CUPTI_ABI_SUCCESS)
 		return;
@@ -304,7 +315,8 @@ static void say_refusal(struct device_counters *counters, bool last)
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, result,
 				 "%s of CUDA device %u are not measured (CUPTI's error %d): "
 				 "%s",
-				 what(), device_counters_number(counters), result, why);
+				 what(), device_counters_number(counters), result,
+				 why(counters, result));
 }
 
 void device_counters_say(struct device_counters *counters, bool last)

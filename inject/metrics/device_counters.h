@@ -16,7 +16,7 @@
 struct cupti_library;
 struct definition_writer;
 
-/* Of one device. Others read `context`, which is NULL while none is measured, and no more. */
+/* Of one device. Others read `context`, which is NULL while none is measured, and `is_left_open`, and no more. */
 struct device_counters {
 	struct metrics_session session;
 	void *context;
@@ -51,11 +51,12 @@ bool device_counters_have_begun(void);
 bool device_counters_claim(struct device_counters *counters, void *context);
 
 /* Returns whether work of this key can be measured, as the next pass where there are several. Much work comes once, so
- * the first of a key begins no passes. */
+ * the first of a key begins no passes. May look at what was counted before. */
 bool device_counters_take_pass(struct device_counters *counters, uint64_t key, bool is_first);
 
 /* Opens a measurement, or its next pass, at a call. The counters are claimed and took the pass. subject: without
- * device_id and nr_passes. */
+ * device_id and nr_passes. Returns whether it is open; else there is no room, or CUPTI refused, and the session may
+ * have ended. */
 bool device_counters_open(struct device_counters *counters, const struct metric_subject *subject,
 			  uint64_t key, uint32_t correlation_id);
 

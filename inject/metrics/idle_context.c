@@ -14,7 +14,8 @@ static struct {
 	int (*record)(void *context, void *event);
 	int (*query)(void *event);
 	struct {
-		void *context, *event; /* which goes with its context; NULL: none */
+		_Atomic(void *) context; /* NULL: none */
+		void *event;             /* which goes with its context */
 	} marks[RECORD_DEVICES_MAX];
 } self;
 

@@ -12,11 +12,13 @@
 /* Forgets all, and looks for the driver's functions. */
 void idle_context_init(void);
 
-/* Marks the work that the context, the thread's current one, has until now. Each device has one mark. Returns false if
+/* Marks the work that the context, the thread's current one, has until now. Each device has one mark; the event of
+ * another context's lives until that context ends. Returns false if
  * the driver cannot, for good. */
 bool idle_context_mark(uint32_t device_id, void *context);
 
-/* The context is about to be destroyed, and its event with it. Needs no lock. */
+/* The context is about to be destroyed, and its event with it. Any thread, without the lock: what waits for the
+ * context's work elsewhere ends its wait. */
 void idle_context_forget(const void *context);
 
 enum idle_context_state {

@@ -23,8 +23,10 @@
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define NOT_CAPTURING 401 /* CUresult: the call that should end a capture did not */
-#define WRONG_THREAD  908
+/* CUresults of an invalid capture. */
+#define CAPTURE_INVALIDATED 901
+#define CAPTURE_UNMATCHED   903 /* this one ended none */
+#define CAPTURE_EVENT       907
 
 static struct {
 	const struct cupti_library *library;
@@ -69,6 +71,16 @@ bool kernel_metrics_has_begun(void)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
+/* No call of CUPTI's may wait for such a kernel: a launch that is measured is given up. */
+static void launches_waiting(void)
+{
+	waiting_work_launched();
+	if (measured_launch_is() && metrics_lock_take(METRICS_LOCK_CAPTURE_S)) {
+		measured_launch_cut();
+		metrics_lock_release();
+	}
+}
+
 static void enter(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
 		  const struct cupti_callback_data *call)
 {
@@ -78,12 +90,12 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 	const bool is_first = verdict == LAUNCH_UNKNOWN;
 
 	if (verdict == LAUNCH_WAITING)
-		waiting_work_launched();
+		launches_waiting();
 	if (verdict == LAUNCH_DONE || verdict == LAUNCH_WAITING)
 		return;
 	if (!metrics_lock_try()) {
 		if (verdict == LAUNCH_UNKNOWN && waiting_work_is(call->symbol_name))
-			waiting_work_launched();
+			launches_waiting();
 		return;
 	}
 	if (verdict == LAUNCH_UNKNOWN)
@@ -128,7 +140,16 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 			&(struct measured_range_call){launch, thread, cbid, device_id, call});
 	else if (measured_calls_is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
 		enter(launch, thread, cbid, call);
+	else if (measured_calls_is_cooperative(cbid) && waiting_work_is(call->symbol_name))
+		launches_waiting();
 	errno = saved_errno;
+}
+
+/* Other answers say that there is no such capture, or none of this thread. */
+static bool ends_capture(int answer)
+{
+	return answer == 0 || (answer >= CAPTURE_INVALIDATED && answer <= CAPTURE_EVENT &&
+			       answer != CAPTURE_UNMATCHED);
 }
 
 void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
@@ -137,17 +158,22 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	int saved_errno = errno;
 
 	if ((capture_calls_begin(cbid) && answer != 0) ||
-	    (capture_calls_end(cbid) && answer != NOT_CAPTURING && answer != WRONG_THREAD)) {
+	    (capture_calls_end(cbid) && ends_capture(answer))) {
 		waiting_work_capture(false);
 		return;
 	}
 	struct launch_thread *thread = launch_thread_tls;
 	if (launch_thread_is_real(thread) && thread->measured_device && thread->nested == 0) {
 		device_launches_exit(thread);
+		/* No record will come. */
+		if (answer != 0 &&
+		    (measured_calls_is_kernel(cbid) || measured_calls_is_cooperative(cbid)))
+			waiting_work_ended(call->symbol_name);
 		if (answer != 0 && self.options->are_ranges)
 			measured_range_failed(cbid, call);
 	}
-	if (!launch_thread_is_real(thread) || !measured_launch_has(call->correlation_id))
+	if (!launch_thread_is_real(thread) || thread->nested ||
+	    !measured_launch_has(call->correlation_id))
 		return;
 	measured_launch_end(call, answer != 0);
 	metrics_lock_release();
@@ -191,7 +217,7 @@ static void end_of(void *context, bool is_gone)
 
 		if (!counters->context || (context && counters->context != context))
 			continue;
-		/* Without CUPTI they are lost with the others. */
+		/* What is open is given up. */
 		if (measured_launch_uses(counters))
 			measured_launch_cut();
 		if (measured_range_uses(counters) && is_gone)
@@ -203,8 +229,9 @@ static void end_of(void *context, bool is_gone)
 			continue;
 		if (may_look && counters->context)
 			device_counters_look(counters);
+		/* Nor may it be ended by CUPTI while a stream is captured. */
 		if (counters->context)
-			device_counters_end(counters, is_gone);
+			device_counters_end(counters, is_gone || waiting_work_is_capturing());
 	}
 }
 
@@ -212,11 +239,13 @@ void kernel_metrics_forget(void *context)
 {
 	int saved_errno = errno;
 
-	idle_context_forget(context);
-	if (metrics_lock_take(METRICS_LOCK_CALLBACK_S)) {
+	const bool locked = metrics_lock_take(METRICS_LOCK_CALLBACK_S);
+
+	if (locked)
 		end_of(context, false);
+	idle_context_forget(context);
+	if (locked)
 		metrics_lock_release();
-	}
 	errno = saved_errno;
 }
 
@@ -258,8 +287,9 @@ void kernel_metrics_step(bool last)
 	if (waiting_work_is_in_graphs() && !atomic_exchange(&self.captured_said, true))
 		definition_writer_notice(
 			self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-			"kernels are no longer measured: a kernel that may wait for other GPUs was "
-			"launched while a stream was captured, so a graph may have it");
+			"%s are no longer measured: a kernel that may wait for other GPUs was "
+			"launched while a stream was captured, so a graph may have it",
+			self.options->are_ranges ? "ranges" : "kernels");
 	measurements_expire(now_ns, last);
 	uint32_t left = measurements_define(self.definitions);
 	if (last && left)

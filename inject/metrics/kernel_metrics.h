@@ -2,8 +2,8 @@
  * waits for the context's work, lets the GPU count the launch alone, and waits for its end. Other launches cost a look
  * into a table. Nothing is replayed.
  *
- * A capture does not wait for the GPU where a launch or a range is measured (measured_launch.h, measured_range.h). If
- * another thread is in a call of CUPTI's, it waits for that, at most METRICS_LOCK_CAPTURE_S.
+ * A capture does not wait for the GPU, but for the cases that measured_launch.h and measured_range.h name. If another
+ * thread is in a call of CUPTI's, it waits for that, at most METRICS_LOCK_CAPTURE_S.
  *
  * Or it measures ranges of the program (--ranges, nvtx_ranges.h). A range counts from its first call that asks the GPU
  * for work to its end, where its thread waits for the context's work. What other threads launch in the context
@@ -16,11 +16,11 @@
  *   kernels themselves, nor cooperative launches, nor graphs;
  * - of a second context of a GPU while another one is measured.
  *
- * An open range is given up before a capture begins, or a kernel of NCCL's is launched. Ranges may have graphs and
- * cooperative launches. LEDGER_METRIC_REFUSED counts ranges that were wanted and could not be measured. A launch
- * beside which another thread launched is dropped (LEDGER_METRIC_SHARED), and so is a range beside which another
- * thread's range of these began, or at whose begin or end another thread was at a launch. Where CUPTI refuses, a notice
- * says why, and the rest of the profile goes on. One per process. */
+ * A launch or range is given up before a capture begins, or a kernel of NCCL's is launched. Ranges may have graphs and
+ * cooperative launches. LEDGER_METRIC_REFUSED counts wanted ranges that could not be measured, and launches that were
+ * given up. A launch beside which another thread launched is dropped (LEDGER_METRIC_SHARED), and so is a range beside
+ * which another thread's range of these began, or at whose begin or end another thread was at a launch. Where CUPTI
+ * refuses, a notice says why, and the rest of the profile goes on. One per process. */
 #ifndef KERNEL_METRICS_H
 #define KERNEL_METRICS_H
 
@@ -40,8 +40,8 @@ struct launch_callback;
 int kernel_metrics_init(const struct cupti_library *library, struct definition_writer *definitions,
 			const struct metric_options *options, void (*flush_soon)(void));
 
-/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and those of capture_calls.h. *call is
- * the outermost call of its thread. They keep errno. CUPTI's functions, which a measured launch calls, allocate. */
+/* In the callbacks of driver calls: launches, behind launch_callback_enter(), and those of capture_calls.h. They keep
+ * errno. CUPTI's functions, which a measured launch calls, allocate. */
 void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 			  const struct cupti_callback_data *call);
 void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);
@@ -49,7 +49,8 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);
 /* Takes a kernel's record. name: CUPTI's. CUPTI's thread calls it. */
 void kernel_metrics_record(const struct gpu_record *record, const char *name);
 
-/* In a callback: the context is about to be destroyed. Its session ends after a last look. */
+/* In a callback: the context is about to be destroyed. Its session ends after a last look. If the lock does not come
+ * within METRICS_LOCK_CALLBACK_S, it stays as it is; so it is with the two functions behind this one. */
 void kernel_metrics_forget(void *context);
 
 /* Ends all sessions, after a last look. ended: CUPTI was ended, and all sessions with it. */

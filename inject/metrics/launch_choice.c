@@ -115,14 +115,12 @@ enum launch_verdict launch_choice_enter(struct launch_choice *choice, uint64_t k
 	return left == WAITING ? LAUNCH_WAITING : left ? LAUNCH_WANTED : LAUNCH_DONE;
 }
 
-bool launch_choice_measured(struct launch_choice *choice, uint64_t key)
+void launch_choice_measured(struct launch_choice *choice, uint64_t key)
 {
 	struct slot *slot = &choice->slots[find(choice, key)];
 	uint32_t left = atomic_load_explicit(&slot->left, memory_order_relaxed);
 
-	if (atomic_load_explicit(&slot->key, memory_order_relaxed) != key || left == 0 ||
-	    left == WAITING)
-		return false;
-	atomic_store_explicit(&slot->left, left - 1, memory_order_relaxed);
-	return left > 1;
+	if (atomic_load_explicit(&slot->key, memory_order_relaxed) == key && left &&
+	    left != WAITING)
+		atomic_store_explicit(&slot->left, left - 1, memory_order_relaxed);
 }

@@ -1,6 +1,6 @@
-/* Decides which launches are measured: the first few of each kernel and launch stack in a context, if the kernel's
- * name matches. Looking one up takes no lock; all else is done by one thread at a time. Memory comes from mmap(), but
- * the regular expression's is malloc()ed, when it is compiled and when a kernel comes for the first time. */
+/* Decides which launches or ranges are measured: the first few of each key in a context, if the name matches. Looking
+ * one up takes no lock; all else is done by one thread at a time. Memory comes from mmap(), but the regular
+ * expression's is malloc()ed, when it is compiled and when a kernel comes for the first time. */
 #ifndef LAUNCH_CHOICE_H
 #define LAUNCH_CHOICE_H
 
@@ -22,7 +22,8 @@ enum launch_verdict {
 struct launch_choice *launch_choice_create(uint32_t launches, const char *regex);
 void launch_choice_destroy(struct launch_choice *choice);
 
-/* The key of a launch in a context, never 0. config: bytes that tell launches apart, or NULL. */
+/* The key of a launch in a context, never 0. function: the kernel, or the number of a range's name. config: bytes that
+ * tell launches apart, or NULL. */
 uint64_t launch_choice_key(uint32_t context_id, uint32_t stack_id, const void *function,
 			   const void *config, uint32_t config_size);
 
@@ -33,7 +34,7 @@ enum launch_verdict launch_choice_find(const struct launch_choice *choice, uint6
 enum launch_verdict launch_choice_enter(struct launch_choice *choice, uint64_t key,
 					const char *name);
 
-/* Notes that a launch of the key was measured. Returns whether further ones are wanted. */
-bool launch_choice_measured(struct launch_choice *choice, uint64_t key);
+/* Notes that a launch of the key was measured. */
+void launch_choice_measured(struct launch_choice *choice, uint64_t key);
 
 #endif

@@ -35,12 +35,16 @@ bool measured_calls_is_kernel(uint32_t cbid)
 	       cbid == LAUNCH_EX_T;
 }
 
+bool measured_calls_is_cooperative(uint32_t cbid)
+{
+	return cbid == LAUNCH_COOPERATIVE || cbid == LAUNCH_COOPERATIVE_T;
+}
+
 uint32_t measured_calls_kernels(uint32_t cbid)
 {
 	if (!launch_cbid_is_launch(cbid))
 		return 0;
-	return measured_calls_is_kernel(cbid) || cbid == LAUNCH_COOPERATIVE ||
-			       cbid == LAUNCH_COOPERATIVE_T
+	return measured_calls_is_kernel(cbid) || measured_calls_is_cooperative(cbid)
 		       ? 1
 		       : MEASUREMENTS_UNKNOWN;
 }

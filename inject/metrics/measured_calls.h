@@ -15,6 +15,9 @@ void measured_calls_init(const struct cupti_library *library);
 /* Returns whether a call launches one kernel that can be measured alone. */
 bool measured_calls_is_kernel(uint32_t cbid);
 
+/* Returns whether a call launches a cooperative kernel. */
+bool measured_calls_is_cooperative(uint32_t cbid);
+
 /* Returns how many kernels a call will have records of; MEASUREMENTS_UNKNOWN: that is not known. */
 uint32_t measured_calls_kernels(uint32_t cbid);
 

@@ -89,7 +89,8 @@ bool measured_launch_begin(uint32_t cbid, const struct cupti_callback_data *call
 	self.is_open = false;
 	self.beside = device_launches_mark(device_id);
 	atomic_store(&self.correlation_id, call->correlation_id);
-	if (!metrics_lock_wait(&wait))
+	/* From here on a thread that launches what may wait for other GPUs sees the launch, and gives it up. */
+	if (!goes_on(call->correlation_id) || !metrics_lock_wait(&wait))
 		return false;
 	if (device_launches_were_shared(&self.beside, 0)) {
 		/* CUPTI would wait for the others' work. */

@@ -80,14 +80,12 @@ void measured_range_cut(void)
 		return;
 	const uint32_t device_id = device_counters_number(self.counters);
 
-	atomic_store(&self.owner, 0);
 	count_refused(device_id);
-	if (!self.is_open)
-		return;
-	if (idle_context_mark(device_id, self.counters->context))
+	if (self.is_open && idle_context_mark(device_id, self.counters->context))
 		device_counters_leave_open(self.counters);
-	else
+	else if (self.is_open)
 		close_open(DEVICE_COUNTERS_CUT);
+	atomic_store(&self.owner, 0);
 }
 
 void measured_range_cut_unended(void)
@@ -110,8 +108,9 @@ static void end(uint8_t token)
 		return;
 	/* What others are about to submit may be counted or not. */
 	self.beside.is_shared |= device_launches_inside(device_counters_number(self.counters)) != 0;
-	atomic_store(&self.owner, 0);
 	close_open(DEVICE_COUNTERS_DONE);
+	/* Last: a launch of NCCL's waits for the calls of CUPTI's while there is a range. */
+	atomic_store(&self.owner, 0);
 }
 
 static void range_ends(uint8_t token, bool with_thread)
@@ -193,7 +192,11 @@ static bool begin(const struct measured_range_call *call, uint64_t key, uint32_t
 	self.token = (uint8_t)(self.token % UINT8_MAX + 1);
 	self.name = name;
 	atomic_store(&self.owner, (uintptr_t)pthread_self());
-	return open_range(call);
+	/* From here on a thread that launches such work sees the range, and gives it up. */
+	if (waiting_work_is_none())
+		return open_range(call);
+	measured_range_cut();
+	return false;
 }
 
 /* Decides about a range at its first call that asks the GPU for work. Within a measured range none is measured: ranges
@@ -210,7 +213,8 @@ static uint8_t take(void *context, uint32_t name)
 	if (verdict == LAUNCH_DONE || verdict == LAUNCH_WAITING || is_owner())
 		return 0;
 	if (!metrics_lock_take(METRICS_LOCK_CALLBACK_S)) {
-		count_refused(call->device_id);
+		if (verdict == LAUNCH_WANTED)
+			count_refused(call->device_id);
 		return 0;
 	}
 	if (is_first)
@@ -252,6 +256,10 @@ static void follow(const struct measured_range_call *call)
 /* A range must not be open while such a kernel runs, since its end waits for the kernel's. */
 static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *data)
 {
+	if (measured_calls_is_cooperative(cbid))
+		return waiting_work_is(data->symbol_name);
+	if (!measured_calls_is_kernel(cbid))
+		return false;
 	const uint64_t key = measured_calls_key(cbid, data, RECORD_STACK_NONE, false);
 	enum launch_verdict verdict = launch_choice_find(self.choice, key);
 
@@ -265,7 +273,7 @@ static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *da
 
 void measured_range_enter(const struct measured_range_call *call)
 {
-	if (measured_calls_is_kernel(call->cbid) && launches_waiting(call->cbid, call->data)) {
+	if (launches_waiting(call->cbid, call->data)) {
 		waiting_work_launched();
 		if (is_any() && metrics_lock_take(METRICS_LOCK_CAPTURE_S)) {
 			measured_range_cut();

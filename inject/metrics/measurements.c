@@ -231,7 +231,8 @@ void measurements_give_up(uint32_t number)
 	if (number == MEASUREMENTS_NONE)
 		return;
 	pthread_mutex_lock(&self.lock);
-	forget(&self.all[number]);
+	if (self.all[number].is_used)
+		forget(&self.all[number]);
 	pthread_mutex_unlock(&self.lock);
 }
 
@@ -281,7 +282,7 @@ void measurements_expire(uint64_t now_ns, bool all)
 	for (uint32_t i = 0; i < MEASUREMENTS_MAX; i++) {
 		struct measurement *measurement = &self.all[i];
 		const bool is_late = measurement->has_values &&
-				     now_ns - measurement->last_ns > MEASUREMENTS_WAIT_NS;
+				     now_ns > measurement->last_ns + MEASUREMENTS_WAIT_NS;
 
 		if (!measurement->is_used || !(all || is_late))
 			continue;

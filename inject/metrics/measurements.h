@@ -34,7 +34,7 @@ void measurements_launch(uint32_t number, uint32_t correlation_id, uint64_t now_
 
 /* Adds a call, the first one as well, to the last range, before the call is made. Threads' ids may cross. nr_kernels:
  * how many records of kernels it will have. Where that is not known, as with graphs, the range takes what has come by
- * measurements_expire(). A range without kernels counts as not measured. The second function takes kernels back,
+ * measurements_expire(). A range without kernels is in no count of the ledger. The second function takes kernels back,
  * because their launch failed. */
 void measurements_call(uint32_t number, uint32_t correlation_id, uint32_t nr_kernels);
 void measurements_uncall(uint32_t number, uint32_t nr_kernels);
@@ -49,7 +49,7 @@ void measurements_values(uint32_t number, const uint32_t *numbers, const double 
 			 uint32_t nr_values);
 void measurements_lose(uint32_t number);
 
-/* Forgets it, because launches for its other passes do not come. It counts as not measured. */
+/* Forgets it, because launches for its other passes do not come. The ledger does not count it. */
 void measurements_give_up(uint32_t number);
 
 /* A kernel's record. */

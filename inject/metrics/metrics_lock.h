@@ -1,6 +1,6 @@
 /* The lock around all calls of CUPTI's that measure, and waits for the GPU that give it back meanwhile. From a measured
  * launch's enter to its exit the launching thread holds it, but for such waits. While it is held, no thread begins a
- * capture. Any thread. */
+ * capture, unless it waited METRICS_LOCK_CAPTURE_S in vain. Any thread. */
 #ifndef METRICS_LOCK_H
 #define METRICS_LOCK_H
 
@@ -10,7 +10,7 @@
 
 #define METRICS_LOCK_CAPTURE_S                                                                     \
 	10 /* the most that a capture's begin, or a range's end, waits for CUPTI's calls */
-#define METRICS_LOCK_CALLBACK_S 1
+#define METRICS_LOCK_CALLBACK_S 1 /* or a launch, or the end of a context or of the run */
 
 struct device_counters;
 
@@ -20,7 +20,7 @@ bool metrics_lock_take(time_t seconds);
 
 void metrics_lock_release(void);
 
-/* Who waits, and asks whether to go on. It is asked with the lock, after each time without. */
+/* A wait, and the question whether it goes on, which is asked with the lock, after each time without. */
 struct metrics_lock_wait {
 	const struct device_counters *counters;
 	bool (*goes_on)(uint32_t id);

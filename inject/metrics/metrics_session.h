@@ -1,6 +1,6 @@
-/* Counts work of one CUDA context with CUPTI's Range Profiler. A range is one launch: pushed before it, and popped
- * behind it. All that the GPU does meanwhile counts, also that of other streams. Sets that the GPU cannot count at
- * once take several launches, a pass each, into one range.
+/* Counts work of one CUDA context with CUPTI's Range Profiler. A range is what is counted between a push and a
+ * pop: a launch, or a range of the program. All that the GPU does meanwhile counts, also that of other streams. Sets
+ * that the GPU cannot count at once take several of these, a pass each, into one range.
  *
  * Measured on an H200 (CUPTI 13.0): a process's first start takes 0.2 s, later ones 21 ms, a stop 7 ms; a push 0.4 ms;
  * a pop 0.5 ms more than the kernel, for whose end it waits; launches between ranges cost nothing. Records of kernels
@@ -39,7 +39,7 @@ struct metrics_session {
 int metrics_session_begin(struct metrics_session *session, const struct metrics_library *library,
 			  void *context, uint32_t device_id, const struct metric_options *options);
 
-/* Opens and closes the range of a launch. Each returns a CUptiResult; after an error the session must end. With one
+/* Opens and closes a range. Each returns a CUptiResult; after an error the session must end. With one
  * pass METRICS_SESSION_RANGES fit until the next look, with several passes one. */
 int metrics_session_push(struct metrics_session *session, const struct metrics_library *library);
 int metrics_session_pop(struct metrics_session *session, const struct metrics_library *library);

@@ -11,10 +11,11 @@ void waiting_work_init(void (*flush_soon)(void));
 /* Returns whether a kernel of this name, which may be NULL, waits for others. */
 bool waiting_work_is(const char *kernel);
 
-/* Such a kernel is launched. In a captured stream it comes with any launch of the graph, for good. */
+/* Such a kernel is launched. If any stream of the process is captured meanwhile, a graph may have it, and there is such
+ * work for good. */
 void waiting_work_launched(void);
 
-/* A kernel's record has come. */
+/* A kernel's record has come, or its launch has failed. */
 void waiting_work_ended(const char *kernel);
 
 /* A capture begins; or it has ended, or has not begun. */

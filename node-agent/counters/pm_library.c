@@ -11,27 +11,12 @@
 #include "pm_abi.h"
 
 #include "inject/cupti/cupti_host_part.h"
+#include "inject/cupti/cupti_refusal.h"
 #include "inject/cupti/cupti_search.h"
 #include "proto/counter_sampling.h"
 
 #define CUDA     "libcuda.so.1"
 #define TOOLKITS "/usr/local"
-
-/* CUptiResult, after cupti_result.h of CUDA 13. */
-enum result {
-	RESULT_SUCCESS = 0,
-	RESULT_INVALID_OPERATION = 7,
-	RESULT_HARDWARE_BUSY = 26,
-	RESULT_NOT_SUPPORTED = 27,
-	RESULT_VIRTUALIZED = 33,
-	RESULT_NO_PRIVILEGES = 35,
-	RESULT_VIRTUALIZED_NO_PRIVILEGES = 40,
-	RESULT_CONFIDENTIAL = 41,
-	RESULT_CMP = 42,
-	RESULT_MIG = 43,
-	RESULT_WSL = 45,
-	RESULT_CHIP = 46,
-};
 
 static const char *const names[PM_FUNCTIONS] = {
 	[PM_INITIALIZE] = "cuptiProfilerInitialize",
@@ -92,31 +77,6 @@ const char *pm_library_failure(const struct pm_library *library)
 	return text;
 }
 
-uint32_t pm_library_refusal(int result)
-{
-	switch (result) {
-	case RESULT_SUCCESS:
-		return COUNTER_SAMPLED;
-	case RESULT_NO_PRIVILEGES:
-	case RESULT_VIRTUALIZED_NO_PRIVILEGES:
-		return COUNTER_NO_RIGHT;
-	case RESULT_INVALID_OPERATION: /* another session of the same GPU */
-	case RESULT_HARDWARE_BUSY:
-		return COUNTER_TAKEN;
-	case RESULT_VIRTUALIZED:
-	case RESULT_MIG:
-		return COUNTER_VIRTUAL;
-	case RESULT_NOT_SUPPORTED:
-	case RESULT_CONFIDENTIAL:
-	case RESULT_CMP:
-	case RESULT_WSL:
-	case RESULT_CHIP:
-		return COUNTER_NOT_SUPPORTED;
-	default:
-		return COUNTER_FAILED;
-	}
-}
-
 static bool resolve(void *handle, struct pm_library *library)
 {
 	for (int i = 0; i < PM_FUNCTIONS; i++) {
@@ -139,7 +99,7 @@ static uint32_t try_cupti(struct pm_library *library, const char *path)
 
 	if (handle && resolve(handle, library)) {
 		cupti_host_part_map(library->call[PM_INITIALIZE]);
-		refusal = pm_library_refusal(pm_library_call(library, PM_INITIALIZE, &params));
+		refusal = cupti_refusal(pm_library_call(library, PM_INITIALIZE, &params));
 	}
 	if (handle && refusal)
 		dlclose(handle);

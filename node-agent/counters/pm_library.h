@@ -59,7 +59,4 @@ const char *pm_library_failure(const struct pm_library *library);
 uint32_t pm_library_find(const struct pm_library *library, uint32_t pci_domain, uint32_t pci_bus,
 			 uint32_t pci_device, size_t *device);
 
-/* Returns the enum counter_refusal of a CUptiResult. */
-uint32_t pm_library_refusal(int result);
-
 #endif

@@ -7,6 +7,8 @@
 #include "counter_word.h"
 #include "pm_abi.h"
 
+#include "inject/cupti/cupti_refusal.h"
+
 #define SLOW_NS 500000u /* from this interval on the small sizes do */
 
 /* Sizes that were enough on an H200 when the buffer was emptied ten or twenty times a second. */
@@ -165,7 +167,7 @@ static uint32_t choose(struct pm_session *session)
 	const int result = call(session, PM_CHIP, &chip);
 
 	if (result)
-		return pm_library_refusal(result);
+		return cupti_refusal(result);
 	session->chip = chip.name;
 	find_availability(session);
 	for (size_t i = 0; i < COUNTERS; i++) {
@@ -273,7 +275,7 @@ static uint32_t begin(struct pm_session *session)
 	session->is_first = true;
 	if (result)
 		end(session);
-	return pm_library_refusal(result);
+	return cupti_refusal(result);
 }
 
 uint32_t pm_session_open(struct pm_library *library, size_t device, uint64_t interval_ns,

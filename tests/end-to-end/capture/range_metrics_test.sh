@@ -152,9 +152,9 @@ program=$ranges
 
 # A launch that fails has no record to wait for, and a range without a kernel is none.
 profile failed '' 4 sol failed
-same "failed: two kernels" "$(measured failed)" "failed 1 1 2"
-same "failed: values" "$(values failed failed=r0+r1)" ok
-same "failed: the ledger" "$(ledger failed)" "1 0 0 0"
+same "failed: the kernels that ran" "$(measured failed)" "$(printf '%s\n' 'failed 1 1 2' 'later 1 1 1')"
+same "failed: values" "$(values failed failed=r0+r1 later=r1)" ok
+same "failed: the ledger" "$(ledger failed)" "2 0 0 0"
 
 # A merged profile has the rows of both.
 "$flamegrid" merge -o "$scratch/both" "$scratch/nested" "$scratch/steps" >"$scratch/out" 2>&1

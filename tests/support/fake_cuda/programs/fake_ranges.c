@@ -14,7 +14,8 @@
  * - helper: the same, but the other thread has no range.
  * - left: a thread ends in "left", with r0; then "after" has r1; the program ends in "last", with r2.
  * - collective: "comm" has r0, a kernel with the name of one of NCCL's, and r0; "behind" has r1, at once.
- * - failed: "failed" has r0, a launch that fails, and r1; "copies" has a copy.
+ * - failed: "failed" has r0, a launch that fails, and r1; "copies" has a copy; behind a launch of NCCL's kernel that
+ *   fails, "later" has r1.
  * Prints "kernels COUNT" in the end: the kernels that ran. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -197,17 +198,26 @@ static void collective(void)
 	flamegrid_range_pop();
 }
 
+static void launch_wrongly(int kernel)
+{
+	if (cudaLaunchKernel(&kernels[kernel], (dim3){8, 1, 1}, (dim3){4096, 1, 1}, NULL, 0,
+			     self.stream) == cudaSuccess)
+		exit(3);
+}
+
 static void fail(void)
 {
 	flamegrid_range_push("failed");
 	launch(0, self.stream);
-	if (cudaLaunchKernel(&kernels[2], (dim3){8, 1, 1}, (dim3){4096, 1, 1}, NULL, 0,
-			     self.stream) == cudaSuccess)
-		exit(3);
+	launch_wrongly(2);
 	launch(1, self.stream);
 	flamegrid_range_pop();
 	flamegrid_range_push("copies");
 	copy();
+	flamegrid_range_pop();
+	launch_wrongly(3);
+	flamegrid_range_push("later");
+	launch(1, self.stream);
 	flamegrid_range_pop();
 }
 
