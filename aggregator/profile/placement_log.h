@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 #include "proto/device_telemetry.h"
 
 struct placement_log;

@@ -2,9 +2,8 @@
  * waits for the context's work, lets the GPU count the launch alone, and waits for its end. Other launches cost a look
  * into a table. Nothing is replayed.
  *
- * A capture does not wait for the GPU where a launch is measured (measured_launch.h). Where a range of the program is
- * open, it closes the range, and CUPTI waits for the range's work without a limit. If another thread is at that, it
- * waits for that thread, at most CAPTURE_WAIT_S.
+ * A capture does not wait for the GPU where a launch or a range is measured (measured_launch.h, measured_range.h). If
+ * another thread is in a call of CUPTI's, it waits for that, at most METRICS_LOCK_CAPTURE_S.
  *
  * Or it measures ranges of the program (--ranges, nvtx_ranges.h). A range counts from its first call that asks the GPU
  * for work to its end, where its thread waits for the context's work. What other threads launch in the context

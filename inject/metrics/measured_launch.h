@@ -1,7 +1,7 @@
 /* The launch that is measured: one of the process at a time, from its callback's beginning to its end.
  *
  * CUPTI would wait for the GPU inside its calls, and during these no capture may begin. So the launching thread itself
- * waits first (idle_context.h), without a call under way and without the lock: before CUPTI opens the launch's range,
+ * waits first, without a call under way and without the lock (metrics_lock.h): before CUPTI opens the launch's range,
  * and before it closes it. A thread that begins a capture meanwhile goes on at once, and the launch is given up
  * (LEDGER_METRIC_REFUSED). A range that is open then stays open, because closing it would wait
  * (device_counters_leave_open()). So a capture waits for calls of CUPTI's that have begun on an idle context, and for
@@ -9,11 +9,10 @@
  * - with a driver that has no cuCtxRecordEvent;
  * - where a third thread launches all the time while a launch is measured: CUPTI waits for the last of that.
  *
- * The lock is the caller's, and held in each call. */
+ * The lock is held in each call. */
 #ifndef MEASURED_LAUNCH_H
 #define MEASURED_LAUNCH_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,8 +22,7 @@ struct launch_choice;
 struct record_ring;
 
 /* Forgets all. The pointers are borrowed for good. */
-void measured_launch_init(pthread_mutex_t *lock, struct launch_choice *choice,
-			  struct record_ring *ring);
+void measured_launch_init(struct launch_choice *choice, struct record_ring *ring);
 
 /* Returns whether a launch is measured, or waits to be; whether it is that one (any thread, without the lock); and
  * whether one is with these counters. */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "proto/kernel_metric.h"
 #include "proto/ledger.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
@@ -31,15 +32,17 @@ static struct {
 	pthread_mutex_t lock;
 	struct metric_sums *sums;
 	struct record_ring *ring;
+	void (*flush_soon)(void);
 	_Atomic uint32_t nr_used;
 	struct measurement all[MEASUREMENTS_MAX];
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void measurements_init(struct metric_sums *sums, struct record_ring *ring)
+void measurements_init(struct metric_sums *sums, struct record_ring *ring, void (*flush_soon)(void))
 {
 	pthread_mutex_lock(&self.lock);
 	self.sums = sums;
 	self.ring = ring;
+	self.flush_soon = flush_soon;
 	memset(self.all, 0, sizeof(self.all));
 	atomic_store(&self.nr_used, 0);
 	pthread_mutex_unlock(&self.lock);
@@ -84,7 +87,10 @@ static void add_up(struct measurement *measurement)
 	const uint32_t nr_values = measurement->nr_values;
 	uint64_t total_ns = 0;
 	double nr_kernels = 0;
+	bool has_number = false;
 
+	for (uint32_t i = 0; i < nr_values; i++)
+		has_number |= kernel_metric_is_valid(measurement->values[i]);
 	for (uint32_t i = 0; i < measurement->nr_parts; i++) {
 		total_ns += measurement->parts[i].end_ns - measurement->parts[i].begin_ns;
 		nr_kernels += measurement->parts[i].nr_records;
@@ -95,7 +101,7 @@ static void add_up(struct measurement *measurement)
 	}
 	measurement->numbers[nr_values] = measurement->subject.kernels_metric;
 	measurement->values[nr_values] = nr_kernels / measurement->nr_parts;
-	if (measurement->is_shared ||
+	if (measurement->is_shared || !has_number ||
 	    !metric_sums_add(self.sums, &measurement->subject, total_ns, measurement->numbers,
 			     measurement->values, nr_values + measurement->subject.is_range)) {
 		lose(measurement);
@@ -123,6 +129,8 @@ uint32_t measurements_begin(const struct metric_subject *subject)
 		atomic_fetch_add_explicit(&self.nr_used, 1, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&self.lock);
+	if (number >= MEASUREMENTS_MAX / 2)
+		self.flush_soon();
 	return number < MEASUREMENTS_MAX ? number : MEASUREMENTS_NONE;
 }
 

@@ -19,11 +19,13 @@
 
 struct record_ring;
 
-/* Forgets all. The sums and the ring are borrowed for good. */
-void measurements_init(struct metric_sums *sums, struct record_ring *ring);
+/* Forgets all. The sums and the ring are borrowed for good. flush_soon: asks for the GPU's records, and any thread may
+ * call it. */
+void measurements_init(struct metric_sums *sums, struct record_ring *ring,
+		       void (*flush_soon)(void));
 
 /* Begins a measurement. subject: of a launch without the name. Returns its number; MEASUREMENTS_NONE: there is no
- * room. */
+ * room. Asks for records once half of it is taken. */
 uint32_t measurements_begin(const struct metric_subject *subject);
 
 /* Adds a launch to it, before the launch is made: its record may come at once. Of a range this is the first call that

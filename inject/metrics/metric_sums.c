@@ -76,20 +76,17 @@ bool metric_sums_add(struct metric_sums *sums, const struct metric_subject *subj
 		     uint64_t total_ns, const uint32_t *numbers, const double *values,
 		     uint32_t nr_values)
 {
-	uint32_t k = 0;
+	struct row *row = find(sums, subject);
 
-	while (k < nr_values && !kernel_metric_is_valid(values[k]))
-		k++;
-	struct row *row = k < nr_values ? find(sums, subject) : NULL;
 	if (!row)
 		return false;
 	row->count++;
 	row->total_ns += total_ns;
 	row->changed = true;
 	for (uint32_t i = 0; i < nr_values; i++) {
-		double value = values[i];
+		const double value = values[i];
+		const uint32_t k = numbers[i];
 
-		k = numbers[i];
 		if (!kernel_metric_is_valid(value) ||
 		    !kernel_metric_is_valid(row->of[k].sum + value))
 			continue;

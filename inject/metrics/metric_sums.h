@@ -26,7 +26,7 @@ struct metric_sums *metric_sums_create(const char (*names)[METRIC_OPTIONS_NAME],
 void metric_sums_destroy(struct metric_sums *sums); /* accepts NULL */
 
 /* Adds a measurement. numbers[i]: the metric that values[i] is of. Values that are not finite, or below 0, are left
- * out, and count as missing. Returns false if no value is left, or if it is a new subject and there is no room. */
+ * out, and count as missing. Returns false if it is a new subject and there is no room. */
 bool metric_sums_add(struct metric_sums *sums, const struct metric_subject *subject,
 		     uint64_t total_ns, const uint32_t *numbers, const double *values,
 		     uint32_t nr_values);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 #define COUNTER_QUEUE_LEVEL 32768u /* samples that are kept at a level */
 #define COUNTER_QUEUE_MAX   32768u /* samples that wait */

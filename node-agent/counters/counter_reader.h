@@ -9,7 +9,7 @@
 
 #include "base/process_cost.h"
 #include "node-agent/base/nvml_library.h"
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 #define COUNTER_READER_HANG_NS 20000000000ull /* CUDA and CUPTI start within it */
 

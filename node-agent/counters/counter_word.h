@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 /* The only argument but for the interval in ns, by which the program knows that it is to sample. */
 #define COUNTER_WORD_ARGUMENT "--sample-counters-for-agent"

@@ -12,7 +12,7 @@
 
 #include "inject/cupti/cupti_host_part.h"
 #include "inject/cupti/cupti_search.h"
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 #define CUDA     "libcuda.so.1"
 #define TOOLKITS "/usr/local"

@@ -7,7 +7,7 @@
 
 #include "pm_library.h"
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 struct pm_session;
 

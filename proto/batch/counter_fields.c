@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 #define SAMPLE(field) offsetof(struct counter_sample, field)
 #define STATE(field)  offsetof(struct counter_state, field)

@@ -16,8 +16,8 @@
 #include "statistics_rows.h"
 
 #include "proto/collective.h"
+#include "proto/counter_sampling.h"
 #include "proto/device_limits.h"
-#include "proto/device_counters.h"
 #include "proto/device_telemetry.h"
 #include "proto/host_sample.h"
 #include "proto/ledger.h"

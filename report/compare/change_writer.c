@@ -334,7 +334,7 @@ int change_writer_json(FILE *out, const struct change_report *report)
 	const struct change_row whole = {
 		.name = "all", .before = table->before, .after = table->after};
 
-	fputs("{\"schema\":1,", out);
+	json_text_schema(out);
 	json_text_member(out, "by", report->by);
 	json_text_member(out, "unit", run_unit_name(report->scale.unit));
 	json_text_number(out, "factor", 17, report->scale.factor);

@@ -157,7 +157,7 @@ static int write_json(FILE *out, const struct check_report *report)
 {
 	const struct check_result *result = report->result;
 
-	fputs("{\"schema\":1,", out);
+	json_text_schema(out);
 	json_text_member(out, "verdict", check_state_name(result->verdict));
 	fprintf(out, "\"complete\":%s,\"other_gpus\":%s,\"other_size\":%s,",
 		result->lossy ? "false" : "true", result->other_gpus ? "true" : "false",

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 #include "proto/device_telemetry.h"
 #include "report/profile/profile.h"
 

@@ -35,7 +35,7 @@ struct resource_usage_sum {
 	uint64_t lost_ns; /* observed time in which it was not known, or began anew */
 	enum resource_unfitted unfitted;
 	struct resource_fit fit;
-	/* the mean length of the samples of counters (device_counters.h) over which it is fitted; 0: over telemetry */
+	/* the mean length of the samples of counters (counter_sampling.h) over which it is fitted; 0: over telemetry */
 	uint64_t sample_ns;
 };
 

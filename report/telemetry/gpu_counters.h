@@ -1,9 +1,10 @@
-/* What became of the sampling of one GPU's counters (device_counters.h), over all lives of agents. Pure; any thread. */
+/* What became of the sampling of one GPU's counters (counter_sampling.h), over all lives of agents. Pure; any
+ * thread. */
 #ifndef GPU_COUNTERS_H
 #define GPU_COUNTERS_H
 
 #include "aggregator/profile/placement_log.h"
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 
 /* Sums up the states of the store's device; refusal and interval are those of the newest one. Without states all is
  * zero. */

@@ -136,7 +136,7 @@ void watch_writer_json(FILE *out, const struct watch_event *event)
 {
 	const struct watch_finding *finding = &event->finding;
 
-	fprintf(out, "{\"schema\":1,");
+	json_text_schema(out);
 	json_text_member(out, "event", watch_writer_kind(event->kind));
 	json_text_time(out, "time", event->time_ns);
 	json_text_time(out, "since", event->since_ns);

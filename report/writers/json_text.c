@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-#define JSON_TEXT_SCHEMA 1
+#define JSON_TEXT_SCHEMA 2
 
 /* Clean text holds no control characters, so two escapes suffice. */
 void json_text_write(FILE *out, const char *text)
@@ -46,9 +46,15 @@ void json_text_time(FILE *out, const char *name, uint64_t time_ns)
 		fprintf(out, "\"%s\":null,", name);
 }
 
+void json_text_schema(FILE *out)
+{
+	fprintf(out, "{\"schema\":%d,", JSON_TEXT_SCHEMA);
+}
+
 void json_text_begin(FILE *out, const char *title)
 {
-	fprintf(out, "{\"schema\":%d,\n", JSON_TEXT_SCHEMA);
+	json_text_schema(out);
+	fputc('\n', out);
 	json_text_member(out, "title", title);
 	fputc('\n', out);
 }

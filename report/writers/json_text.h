@@ -18,8 +18,10 @@ void json_text_number(FILE *out, const char *name, int digits, double number);
 /* Writes "name":"2026-11-26T12:03:14.250Z", a time of CLOCK_REALTIME; null if it is 0. */
 void json_text_time(FILE *out, const char *name, uint64_t time_ns);
 
-/* Begins the document of a report: writes {"schema":1, and the title. "schema" counts up when a reader of the old one
- * would go wrong. */
+/* Begins a document: writes {"schema":2, which counts up when a reader of the old one would go wrong. */
+void json_text_schema(FILE *out);
+
+/* Begins the document of a report, with the title. */
 void json_text_begin(FILE *out, const char *title);
 
 #endif

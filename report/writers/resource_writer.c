@@ -313,59 +313,6 @@ static void write_share(struct row_text *out, const char *name, bool known, doub
 		row_text_number(out, name, false, 0);
 }
 
-static void write_energy_kernels(FILE *out, const struct report_tree *tree,
-				 const struct report_gpu_usage *gpu)
-{
-	const bool is_fitted = !gpu->resources[RESOURCE_ENERGY].unfitted;
-	const char *separator = "{";
-
-	fputs(",\"kernels\":[", out);
-	for (uint32_t i = 0; i < gpu->nr_classes; i++) {
-		const struct report_resource_class *class = &gpu->classes[i];
-		const struct report_resource_value *value = &class->values[RESOURCE_ENERGY];
-		struct row_text text = {.out = out};
-
-		fputs(separator, out);
-		row_text_string(&text, "kernel", name_of(tree, class));
-		row_text_count(&text, "ns", class->ns);
-		row_text_count(&text, "energy_mj", value->amount);
-		row_text_string(&text, "confidence", resource_confidence_word(value->confidence));
-		row_text_number(&text, "added_mw", is_fitted, (int64_t)value->rate);
-		row_text_number(&text, "error_mw",
-				is_fitted && value->error_rate != RESOURCE_RATE_UNKNOWN,
-				(int64_t)value->error_rate);
-		write_share(&text, "apart", is_fitted, value->apart);
-		fputc('}', out);
-		separator = ",{";
-	}
-	fputc(']', out);
-}
-
-static void write_energy_row(struct row_text *out, const void *of)
-{
-	const struct report_tree *tree = out->context;
-	const struct report_gpu_usage *gpu = of;
-	const struct report_resource *row = &gpu->resources[RESOURCE_ENERGY];
-	const bool has_idle = row->idle_kind != RESOURCE_IDLE_UNKNOWN;
-
-	row_text_string(out, "host", tree->strings[gpu->host]);
-	row_text_number(out, "gpu", gpu->gpu != REPORT_GPU_NONE, gpu->gpu);
-	row_text_count(out, "ns", row->ns);
-	row_text_count(out, "energy_mj", row->amount);
-	row_text_count(out, "idle_mj", row->idle);
-	row_text_count(out, "work_mj", row->work);
-	row_text_count(out, "rest_mj", row->rest);
-	row_text_count(out, "lost_ns", row->lost_ns);
-	row_text_string(out, "idle", idle_names[row->idle_kind]);
-	row_text_number(out, "idle_mw", has_idle, (int64_t)row->idle_rate);
-	write_confidence(out, "idle_confidence", has_idle, row->idle_confidence);
-	row_text_string(out, "rest_confidence", resource_confidence_word(row->rest_confidence));
-	row_text_string(out, "unfitted", unfitted[row->unfitted].name);
-	row_text_count(out, "intervals", row->intervals);
-	write_share(out, "error", !row->unfitted, row->residual);
-	write_energy_kernels(out->out, tree, gpu);
-}
-
 static void write_value(struct row_text *out, const struct report_gpu_usage *gpu, uint32_t resource,
 			const struct report_resource_class *class)
 {
@@ -385,8 +332,8 @@ static void write_value(struct row_text *out, const struct report_gpu_usage *gpu
 	fputc('}', out->out);
 }
 
-static void write_use_kernels(FILE *out, const struct report_tree *tree,
-			      const struct report_gpu_usage *gpu)
+static void write_kernels(FILE *out, const struct report_tree *tree,
+			  const struct report_gpu_usage *gpu)
 {
 	const char *separator = "{";
 
@@ -397,7 +344,7 @@ static void write_use_kernels(FILE *out, const struct report_tree *tree,
 		fputs(separator, out);
 		row_text_string(&text, "kernel", name_of(tree, &gpu->classes[i]));
 		row_text_count(&text, "ns", gpu->classes[i].ns);
-		for (uint32_t resource = RESOURCE_SM; resource < RESOURCES; resource++)
+		for (uint32_t resource = 0; resource < RESOURCES; resource++)
 			if (gpu->resources[resource].ns)
 				write_value(&text, gpu, resource, &gpu->classes[i]);
 		fputc('}', out);
@@ -406,8 +353,7 @@ static void write_use_kernels(FILE *out, const struct report_tree *tree,
 	fputc(']', out);
 }
 
-static void write_use_resource(struct row_text *out, const struct report_gpu_usage *gpu,
-			       uint32_t resource)
+static void write_sum(struct row_text *out, const struct report_gpu_usage *gpu, uint32_t resource)
 {
 	const struct report_resource *row = &gpu->resources[resource];
 	const bool has_idle = row->idle_kind != RESOURCE_IDLE_UNKNOWN;
@@ -420,6 +366,7 @@ static void write_use_resource(struct row_text *out, const struct report_gpu_usa
 	row_text_count(&text, "idle", row->idle);
 	row_text_count(&text, "work", row->work);
 	row_text_count(&text, "rest", row->rest);
+	row_text_count(&text, "lost_ns", row->lost_ns);
 	row_text_string(&text, "idle_kind", idle_names[row->idle_kind]);
 	row_text_number(&text, "idle_per_second", has_idle, (int64_t)row->idle_rate);
 	write_confidence(&text, "idle_confidence", has_idle, row->idle_confidence);
@@ -431,26 +378,25 @@ static void write_use_resource(struct row_text *out, const struct report_gpu_usa
 	fputc('}', out->out);
 }
 
-static void write_use_row(struct row_text *out, const void *of)
+static void write_gpu(struct row_text *out, const void *of)
 {
 	const struct report_tree *tree = out->context;
 	const struct report_gpu_usage *gpu = of;
 
 	row_text_string(out, "host", tree->strings[gpu->host]);
 	row_text_number(out, "gpu", gpu->gpu != REPORT_GPU_NONE, gpu->gpu);
-	for (uint32_t resource = RESOURCE_SM; resource < RESOURCES; resource++)
+	for (uint32_t resource = 0; resource < RESOURCES; resource++)
 		if (gpu->resources[resource].ns)
-			write_use_resource(out, gpu, resource);
-	write_use_kernels(out->out, tree, gpu);
+			write_sum(out, gpu, resource);
+	write_kernels(out->out, tree, gpu);
 }
 
 void resource_writer_json(FILE *out, const struct report_tree *tree)
 {
 	if (tree->nr_usage == 0)
 		return;
-	row_text_json(out, is_energy(tree) ? "energy" : "use",
-		      is_energy(tree) ? write_energy_row : write_use_row, tree, tree->usage,
-		      tree->nr_usage, sizeof(*tree->usage));
+	row_text_json(out, "resources", write_gpu, tree, tree->usage, tree->nr_usage,
+		      sizeof(*tree->usage));
 	fputs(",\n", out);
 }
 

@@ -17,8 +17,7 @@
 void resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			   uint32_t top);
 
-/* Writes the array "energy" or "use" with a row for each GPU (docs/json.md), and a comma; nothing if the tree has
- * none. */
+/* Writes the array "resources" with a row for each GPU (docs/json.md), and a comma; nothing if the tree has none. */
 void resource_writer_json(FILE *out, const struct report_tree *tree);
 
 /* Writes the fields of a leaf, of the resources of the tree's planes; none without such a plane. */

@@ -5,7 +5,7 @@
 #include "row_text.h"
 #include "text_table.h"
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 #include "proto/device_telemetry.h"
 
 /* Add the columns, and a row's cells: mean clock, the share of its work in which something held it down and by what,

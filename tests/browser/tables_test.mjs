@@ -37,7 +37,10 @@ test("measured kernels stand in a table and below the roofs", async () => {
 	]);
 	assert.equal(await page.value("document.querySelector('#table tbody td').title.split('\\n')[0]"), "dram__bytes_read.sum: 1000 (500 to 1500)");
 	assert.deepEqual(await svg("circle", "each.textContent.split('\\n')[0]"), ["gemm: 15.0 GFLOP/s, 10.0 FLOP/B, 60.00 µs"]);
-	assert.equal(await page.value("document.querySelector('#table > .note').textContent"), "Tensor operations are those of bf16 alone.");
+	assert.equal(await page.value("document.querySelector('#table > .note')"), null);
+	assert.ok((await page.value("[...document.querySelectorAll('#table thead button')].map((button) => button.textContent)")).includes("Tensor bf16"));
+	assert.deepEqual(await svg("text", "each.textContent"), ["1", "10", "100", "0.1 G", "1 G", "10 G", "100 G",
+		"FLOP for each byte of DRAM", "FLOP/s, tensor bf16"]);
 	// The ridge is where both roofs meet: 20 GFLOP/s at 10 FLOP/B, just above the kernel.
 	const [roof] = await svg("polyline", "each.getAttribute('points').split(' ').map((point) => point.split(',').map(Number))");
 	const [x, y] = (await svg("circle", "[each.getAttribute('cx'), each.getAttribute('cy')].map(Number)"))[0];

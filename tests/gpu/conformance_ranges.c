@@ -98,51 +98,79 @@ static void *pop_here(void *of)
 	return NULL;
 }
 
-static void run_on_thread(void *(*function)(void *of), struct state *state)
+static void run_on_thread(void *(*function)(void *of), void *of)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, function, state) == 0)
+	if (pthread_create(&thread, NULL, function, of) == 0)
 		pthread_join(thread, NULL);
 }
 
-/* An event behind the context's work, which drivers have from 555 on, ends without a wait. */
-static void wait_by_event(const struct state *state)
+/* An event behind a context's work, which drivers have from 555 on. */
+struct context_event {
+	int (*record)(void *context, void *event);
+	void *context, *event;
+	int result;
+};
+
+static void *record_here(void *of)
+{
+	struct context_event *event = of;
+
+	event->result = event->record(event->context, event->event);
+	return NULL;
+}
+
+/* Records it on a thread that has no context of its own: such a thread may have to give up a range. */
+static bool record_elsewhere(struct context_event *event)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	void *symbol = driver ? dlsym(driver, "cuCtxRecordEvent") : NULL;
-	int (*record)(void *context, void *event) = NULL;
-	void *event = NULL;
-	int result;
 
 	if (!symbol) {
 		fact("no event can be recorded behind a context's work");
-		CALL(cuCtxSynchronize);
-		return;
+		return false;
 	}
-	memcpy(&record, &symbol, sizeof(record));
-	CALL(cuEventCreate, &event, EVENT_WITHOUT_TIME);
-	CALL(record, state->subject->context, event);
-	while ((result = cuEventQuery(event)) == NOT_READY)
-		;
-	check(result == 0, "an event behind the context's work ends (%d)", result);
-	CALL(cuEventDestroy_v2, event);
+	memcpy(&event->record, &symbol, sizeof(event->record));
+	CALL(cuEventCreate, &event->event, EVENT_WITHOUT_TIME);
+	run_on_thread(record_here, event);
+	check(event->result == 0,
+	      "a thread without a context records an event behind a context's work (%d)",
+	      event->result);
+	return event->result == 0;
 }
 
-/* As where a measured launch is given up, because a thread begins a capture. */
+/* It ends without a wait. */
+static void await(const struct context_event *event)
+{
+	int result;
+
+	while ((result = cuEventQuery(event->event)) == NOT_READY)
+		;
+	check(result == 0, "an event behind the context's work ends (%d)", result);
+}
+
+/* As where a range is given up, because a thread begins a capture while the range's work runs. */
 static void run_captured(struct state *state)
 {
+	struct context_event event = {.context = state->subject->context};
 	void *graph = NULL, *exec = NULL;
 
 	push(state);
 	launch(state, 0, TURNS, state->streams[0]);
-	wait_by_event(state);
+	const bool is_recorded = record_elsewhere(&event);
 	CALL(cuStreamBeginCapture_v2, state->streams[1], MODE_GLOBAL);
 	launch(state, 1, TURNS, state->streams[1]);
 	CALL(cuStreamEndCapture, state->streams[1], &graph);
 	CALL(cuGraphInstantiateWithFlags, &exec, graph, 0);
 	CALL(cuGraphDestroy, graph);
+	if (is_recorded)
+		await(&event);
+	else
+		CALL(cuCtxSynchronize);
 	pop(state);
+	if (event.event)
+		CALL(cuEventDestroy_v2, event.event);
 	CALL(cuGraphExecDestroy, exec);
 }
 

@@ -7,13 +7,14 @@ import sys
 
 # Objects may lack these. docs/json.md says when.
 USE = {"sm", "occupancy", "tensor", "dram", "nvlink", "pcie"}
+RESOURCES = {"energy"} | USE
 USE_SUMS = {"sm_ns", "occupancy_ns", "tensor_ns", "dram_bytes", "nvlink_bytes", "pcie_bytes"}
 OPTIONAL = {
-    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "energy",
-                "use", "sampling_agreement", "kernel_metrics"},
+    "profile": {"collectives", "marked_steps", "memory", "rank_count", "leaves_given_up", "sampled_kernels", "resources",
+                "sampling_agreement", "kernel_metrics"},
     "plane": {"energy_mj"} | USE_SUMS,
-    "use": USE,
-    "use_kernel": USE,
+    "gpu_resources": RESOURCES,
+    "kernel_resources": RESOURCES,
     "stream": {"green", "multiprocessors"},
     "collective": {"host", "pid", "communicator_id"},
     "leaf": {"frame_ranks", "step_kind", "energy_mj", "energy_confidence"} | USE_SUMS |

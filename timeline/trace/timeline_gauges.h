@@ -1,6 +1,6 @@
 /* What NVML told of the GPUs of processes (device_telemetry.h) within a time, as values of counters on the clock of a
  * timeline. A row of telemetry is a second, or more in a long run, and gives one value of each kind. Where samples of
- * counters are kept (device_counters.h), each gives a value of the last three kinds in place of the row's. Used by one
+ * counters are kept (counter_sampling.h), each gives a value of the last three kinds in place of the row's. Used by one
  * thread. */
 #ifndef TIMELINE_GAUGES_H
 #define TIMELINE_GAUGES_H

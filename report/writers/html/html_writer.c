@@ -16,11 +16,13 @@
 #include "base/hash_index.h"
 #include "proto/record.h"
 #include "report/digest/host_lines.h"
+#include "report/metrics/metric_figures.h"
 #include "report/names/kernel_class.h"
 #include "report/statistics/outlier.h"
 #include "report/writers/collectives_writer.h"
 #include "report/writers/deflate_file.h"
 #include "report/writers/findings_writer.h"
+#include "report/writers/json_text.h"
 #include "report/writers/json_writer.h"
 #include "report/writers/metrics/metrics_writer.h"
 #include "report/writers/statistics_writer.h"
@@ -426,6 +428,16 @@ static void write_callers(FILE *out, const struct host_callers *callers)
 	putc(']', out);
 }
 
+static void write_metrics(FILE *out, const struct report_tree *tree)
+{
+	char type[METRIC_FIGURES_TYPE];
+
+	if (!tree->metrics)
+		return;
+	metrics_writer_json(out, tree);
+	json_text_member(out, "tensor_type", metric_figures_type(tree->metrics, type));
+}
+
 /* Writes what the page's tables show beside the leaves. Numbers above 2^53 are rounded there. */
 static void write_tables(FILE *out, const struct report_tree *tree,
 			 const struct html_options *options)
@@ -445,7 +457,7 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 		straggler_verdicts_json(out, options->straggler);
 	json_writer_memory(out, tree);
 	if (!options->diff)
-		metrics_writer_json(out, tree);
+		write_metrics(out, tree);
 	if (options->strips)
 		strips_writer_json(out, options->strips, options->pieces != NULL, options->path);
 }

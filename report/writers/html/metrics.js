@@ -1,7 +1,8 @@
 // The tab of measured kernels and ranges: what the GPU's counters say of launches, and where kernels stand below the GPU's roofs.
 
 const figureText = (value, text) => value === null || value === undefined ? "–" : text(value);
-const giga = (value, unit) => value >= 1000 ? `${(value / 1000).toFixed(2)} T${unit}` : `${value.toFixed(1)} G${unit}`;
+const giga = (value, unit) => value >= 1000 ? `${(value / 1000).toFixed(2)} T${unit}` :
+	value >= 1 || value === 0 ? `${value.toFixed(1)} G${unit}` : `${(value * 1000).toFixed(1)} M${unit}`;
 const ofPeak = (value, peak) => value !== null && peak ? 100 * value / peak : -1;
 
 function makeMetrics() {
@@ -20,21 +21,20 @@ function makeMetrics() {
 			text: ({ measured, passes }) => grouped(measured) + (passes > 1 ? "*" : "") },
 		figure("DRAM", (row) => row.bytes_per_ns, (value) => giga(value, "B/s"), "read and written"),
 		share("of peak", (row) => ofPeak(row.bytes_per_ns, row.bytes_peak_per_ns)),
-		figure("Tensor", (row) => row.flops_per_ns, (value) => giga(value, "FLOP/s"), "operations of tensor cores"),
+		figure(tensorLabel(), (row) => row.flops_per_ns, (value) => giga(value, "FLOP/s"), "operations of tensor cores"),
 		share("of peak", (row) => ofPeak(row.flops_per_ns, row.flops_peak_per_ns), "without sparsity"),
 		figure("FLOP/B", (row) => row.flops_per_byte, (value) => value.toFixed(1)),
 	], rows, 2);
 
 	table.classList.add("wide");
-	const edge = atEdge(rows).length, types = typesOf(rows).join(", ");
-	return [...rooflineOf(rows), ...(types ? [element("p", `Tensor operations are those of ${types} alone.` + (edge ?
-		` ${grouped(edge)} without any ${edge === 1 ? "stands" : "stand"} at the left edge of the picture, ` +
-		"as far below the roof as the memory's rate is below its peak." : ""), "note")] : []), table];
+	const edge = atEdge(rows).length, picture = rooflineOf(rows);
+	return [...picture, ...(picture.length && edge ? [element("p", `${grouped(edge)} without counted operations of tensor cores ` +
+		`${edge === 1 ? "stands" : "stand"} at the left edge of the picture, as far below the roof as the memory's rate is below its peak.`,
+		"note")] : []), table];
 }
 
-// The types of numbers whose operations were counted, such as bf16; integers are none.
-const typesOf = (rows) => [...new Set(rows.flatMap(({ metrics }) => metrics.map(({ name }) =>
-	name.match(/^sm__ops_path_tensor_src_((?!int)[a-z0-9]+)\w*\.sum$/)?.[1]).filter((type) => type)))].sort();
+// With the type of numbers whose operations were counted, such as bf16.
+const tensorLabel = () => `Tensor ${profile.tensor_type}`.trim();
 const atEdge = (rows) => rows.filter(({ flops_per_ns: y, bytes_per_ns: bytes }) => y === 0 && bytes > 0);
 
 // The picture: operations for each byte to the right, operations in a second upwards, both by factors of ten.
@@ -73,10 +73,11 @@ function rooflineOf(rows) {
 	picture.setAttribute("aria-label", `${points.length + edge.length} measured kernels below roofs of ${giga(bytes, "B/s")} and ${giga(flops, "FLOP/s")}`);
 	for (let power = left; power <= right; power++)
 		add("text", { x: atX(10 ** power), y: HEIGHT + 18, "text-anchor": "middle" }, String(+(10 ** power).toPrecision(1)));
+	const [unit, prefix] = [[1e3, "T"], [1, "G"], [1e-3, "M"]].find(([least]) => 10 ** top >= least) ?? [1e-6, "k"];
 	for (let power = bottom; power <= top; power++)
-		add("text", { x: -8, y: atY(10 ** power) + 4, "text-anchor": "end" }, giga(10 ** power, ""));
+		add("text", { x: -8, y: atY(10 ** power) + 4, "text-anchor": "end" }, `${+(10 ** power / unit).toPrecision(1)} ${prefix}`);
 	add("text", { x: WIDTH, y: HEIGHT + 34, "text-anchor": "end" }, "FLOP for each byte of DRAM");
-	add("text", { x: -68, y: -8 }, "FLOP/s");
+	add("text", { x: -68, y: -8 }, `FLOP/s, ${tensorLabel().toLowerCase()}`);
 	const low = Math.max(10 ** left, 10 ** bottom / bytes);
 	add("polyline", { points: [[low, low * bytes], [ridge, flops], [10 ** right, flops]].map(([x, y]) => `${atX(x)},${atY(y)}`).join(" ") });
 	for (const row of points.concat(edge)) {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "proto/device_counters.h"
+#include "proto/counter_sampling.h"
 #include "tests/support/cmocka_test.h"
 
 static const char *program;

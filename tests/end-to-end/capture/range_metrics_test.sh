@@ -6,12 +6,13 @@ list=$(devices 2)
 export FAKE_CUDA_DEVICES=2 FLAMEGRID_CUPTI=$BUILD/lib/fake-cuda/libcupti.so.13
 ranges=$BUILD/tests/fake_ranges
 
-# profile NAME REGEX LAUNCHES METRICS ARGUMENTS...
+# profile NAME REGEX LAUNCHES METRICS ARGUMENTS..., with $program
+program=$ranges
 profile() {
 	local name=$1 regex=$2 launches=$3 metrics=$4
 	shift 4
 	FAKE_CUDA_METRICS=$scratch/$name.ranges "$flamegrid" run --metrics "$metrics" --ranges "$regex" --launches "$launches" \
-		-o "$scratch/$name" --devices "$list" -- "$ranges" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+		-o "$scratch/$name" --devices "$list" -- "$program" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
 	same "$name: status" $? 0
 	"$flamegrid" report "$scratch/$name" -f json -o "$scratch/$name.json"
 	same "$name: all kernels are there" "kernels $("$flamegrid" report "$scratch/$name" -f folded --weight count | grep '\[GPU[0-9]*_Kernel\]' |
@@ -133,7 +134,21 @@ contains "last: told" "$scratch/last.err" "a range last is not measured: it neve
 # A kernel of NCCL's may wait for what comes later: its range is given up, and others until its record has come.
 profile collective '' 4 sol collective
 same "collective: none" "$(measured collective)$(ledger collective)" "0 0 0 2"
-same "collective: no range was open beside it" "$(grep -c nccl "$scratch/collective.ranges")" 0
+
+# Neither a capture nor a launch of NCCL's waits for the GPU's work, before, in or at the end of a range (fake_captures.c). The range
+# is given up, and the next one is measured.
+program=$BUILD/tests/fake_captures
+for case in behind open long; do
+	profile "held-$case" '^range$' 1 sol range $case
+	same "held $case: the next range" "$(measured "held-$case")" "range 1 1 1"
+	same "held $case: values" "$(values "held-$case" range=c1)" ok
+	same "held $case: the ledger" "$(ledger "held-$case")" "1 0 0 1"
+done
+profile held-nccl '^range$' 1 sol range nccl
+# The next one is measured if the record of NCCL's kernel has come.
+same "held nccl: the ledger" "$(ledger held-nccl | sed 's/^1 0 0 1$/0 0 0 2/')" "0 0 0 2"
+[ -z "$(measured held-nccl)" ] || same "held nccl: values" "$(values held-nccl range=c1)" ok
+program=$ranges
 
 # A launch that fails has no record to wait for, and a range without a kernel is none.
 profile failed '' 4 sol failed

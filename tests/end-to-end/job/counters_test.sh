@@ -74,7 +74,7 @@ same "no_gpm: use of the GPU" "$(sql "$scratch/no_gpm" 'select distinct gpm_refu
 	abs(tensor_ns - sm_known_ns / 5) < 10, abs(dram_bytes - sm_known_ns * 3) < 100, computing_known_ns, pcie_sent_known_ns
 	from device_telemetry where begin_ns > (select min(begin_ns) from device_telemetry)' | tr '\t' ' ')" "5 1 1 1 1 0 0"
 same "no_gpm: use of stacks" "$("$flamegrid" report "$scratch/no_gpm" --planes use -f json 2>/dev/null | python3 -c 'import json, sys
-row, = json.load(sys.stdin)["use"]
+row, = json.load(sys.stdin)["resources"]
 print(row["sm"]["sample_ns"], row["sm"]["amount"] > 0, row["sm"]["amount"] == row["sm"]["idle"] + row["sm"]["work"] + row["sm"]["rest"], "pcie" in row)')" \
 	"2000000 True True False"
 
@@ -85,7 +85,7 @@ loop() {
 	valid_report "$scratch/$1" --planes use
 	same "$1: use of kernels" "$(python3 -c 'import json, sys
 profile = json.load(open(sys.argv[1]))
-row, = profile["use"]
+row, = profile["resources"]
 kernels = {kernel["kernel"]: kernel for kernel in row["kernels"]}
 peak = 2619e6 * 2 * 5120 / 8
 def near(value, truth): return abs(value - truth) < 0.02 * truth

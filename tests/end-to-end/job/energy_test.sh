@@ -28,11 +28,11 @@ powers() {
 	valid_report "$scratch/$1" --planes energy
 	same "$1: powers" "$(python3 -c 'import json, sys
 profile = json.load(open(sys.argv[1]))
-row, = profile["energy"]
-power = {kernel["kernel"]: kernel["added_mw"] for kernel in row["kernels"]}
+row, = profile["resources"]
+energy, power = row["energy"], {kernel["kernel"]: kernel["energy"]["added_per_second"] for kernel in row["kernels"]}
 def near(value, truth): return abs(value - truth) < 0.2 * truth
-print(row["idle"], near(row["idle_mw"], 70000), near(power["hot"], 300000), near(power["cold"], 100000), row["error"] < 0.1, row["unfitted"],
-    row["idle_mj"] + row["work_mj"] + row["rest_mj"] == row["energy_mj"] == sum(leaf["energy_mj"] for leaf in profile["leaves"]))' "$scratch/valid.json")" \
+print(energy["idle_kind"], near(energy["idle_per_second"], 70000), near(power["hot"], 300000), near(power["cold"], 100000), energy["error"] < 0.1,
+    energy["unfitted"], energy["idle"] + energy["work"] + energy["rest"] == energy["amount"] == sum(leaf["energy_mj"] for leaf in profile["leaves"]))' "$scratch/valid.json")" \
 		"measured True True True True none True"
 }
 
@@ -41,7 +41,7 @@ uses() {
 	valid_report "$scratch/$1" --planes use
 	same "$1: use of kernels" "$(python3 -c 'import json, sys
 profile = json.load(open(sys.argv[1]))
-row, = profile["use"]
+row, = profile["resources"]
 kernels = {kernel["kernel"]: kernel for kernel in row["kernels"]}
 peak = 2619e6 * 2 * 5120 / 8
 def near(value, truth): return abs(value - truth) < 0.2 * truth
@@ -127,7 +127,7 @@ unset FAKE_CUDA_POWER
 FAKE_NVML='*:resets=3' run resets "$fake_power" hot:10
 exact resets
 check "resets: the time is told" [ "$("$flamegrid" report "$scratch/resets" --planes energy -f json 2>/dev/null | python3 -c 'import json, sys
-print(json.load(sys.stdin)["energy"][0]["lost_ns"])')" -gt 0 ]
+print(json.load(sys.stdin)["resources"][0]["energy"]["lost_ns"])')" -gt 0 ]
 "$flamegrid" report "$scratch/resets" --planes energy -f table >"$scratch/table" 2>&1
 contains "resets: the table says so" "$scratch/table" "its counter was not known, or began anew, for "
 

@@ -78,10 +78,16 @@ exact() {
 
 # ---- one place: the first GPU is at its power limit, the second one is too hot each second time
 export FAKE_NVML="$(bus 0):sm=1410,reasons=4,power=350000,energy=87500,ecc=2 $(bus 1):reasons=0x48,then=0,computing=50000,active=37500,dram=75000"
+# unfitted NAME PLANE: whether a GPU's kernels count alike because their process worked on several.
+unfitted() {
+	"$flamegrid" report "$scratch/$1" --planes "$2" -f json 2>/dev/null | python3 -c 'import json, sys
+print({resource["unfitted"] == "several_gpus" for gpu in json.load(sys.stdin)["resources"] for resource in gpu.values() if isinstance(resource, dict)})'
+}
 begin run --timeline all
 await_readings 12
 end run
 exact run 2
+same "run: the timeline tells kernels of a process on both GPUs apart" "$(unfitted run energy) $(unfitted run use)" "{False} {False}"
 same "run: held by power" "$(sql "$scratch/run" "select sw_power_cap_ns = observed_ns, sm_min_mhz, sm_max_mhz, max_celsius,
 	ecc_corrected = 2 * (readings - 1) from $gpu_rows where device_index = 0" | tr '\t' ' ')" "1 1410 1410 60 1"
 same "run: held by heat, at times" "$(sql "$scratch/run" "select hw_thermal_ns > 0, free_ns > 0, hw_thermal_ns + free_ns = observed_ns
@@ -130,6 +136,7 @@ for way in central node; do
 	end $way
 	await_keepers
 	exact $way 4
+	same "$way: without it they count alike" "$(unfitted $way energy) $(unfitted $way use)" "{True} {True}"
 done
 
 # ---- refusals stop nothing, and are said; a GPU that does no work is not read

@@ -13,7 +13,7 @@ SUBJECTS = {"leaves": "profile", "compared": "ranks_report", "communicators": "s
             "clocks": "clocks_report", "step_ranks": "steps_report", "kernel_times": "kernels_report", "event": "watch_event", "kernels_left_out": "top_report", "factor": "diff_report",
             "max_regress": "check_report"}
 OPTIONAL = {"collectives", "marked_steps", "memory", "rank_count", "frame_ranks", "step_kind", "far_threads",
-            "sampled_kernels", "sampling_agreement", "kernel_metrics", "energy", "energy_mj", "energy_confidence", "use", "sm", "occupancy", "tensor", "dram", "nvlink", "pcie",
+            "sampled_kernels", "sampling_agreement", "kernel_metrics", "resources", "energy", "energy_mj", "energy_confidence", "sm", "occupancy", "tensor", "dram", "nvlink", "pcie",
             "sm_ns", "occupancy_ns", "tensor_ns", "dram_bytes", "nvlink_bytes", "pcie_bytes", "sm_confidence",
             "occupancy_confidence", "tensor_confidence", "dram_confidence", "nvlink_confidence", "pcie_confidence"}
 

@@ -26,7 +26,7 @@ PY
 mix_check() {
 	python3 - "$1" "$2" "$3" "$4" <<'PY' || failed=1
 import json, sys
-row, = json.load(open(sys.argv[1]))['use']
+row, = json.load(open(sys.argv[1]))['resources']
 words = sys.argv[2].split()
 moved, half, quarter = (float(words[i]) for i in (1, 3, 5))
 kernels = {kernel['kernel'].split('(')[0]: kernel for kernel in row['kernels']}
@@ -111,7 +111,7 @@ pm() {
 		python3 - "$out/pm_$rate.json" <<'PY' || failed=1
 import json, sys
 profile = json.load(open(sys.argv[1]))
-row, = profile['use']
+row, = profile['resources']
 counters, = [device['counters'] for device in profile['devices'] if device['records']]
 # The loop never lets the GPU rest. So no more than medium is claimed.
 sure = [(kernel['kernel'].split('(')[0], meter, kernel[meter]['confidence'], kernel[meter]['apart']) for kernel in row['kernels'] for meter in ('sm', 'occupancy', 'tensor', 'dram')

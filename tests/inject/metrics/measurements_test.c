@@ -17,7 +17,13 @@ static struct {
 	struct test_ring ring;
 	struct definition_writer writer;
 	struct metric_sums *sums;
+	uint32_t nr_flushes;
 } fixture;
+
+static void flush_soon(void)
+{
+	fixture.nr_flushes++;
+}
 
 static int set_up(void **state)
 {
@@ -26,7 +32,8 @@ static int set_up(void **state)
 	fixture.writer = DEFINITION_WRITER_INIT(fixture.ring.guest);
 	fixture.sums = metric_sums_create(names, 3);
 	assert_non_null(fixture.sums);
-	measurements_init(fixture.sums, fixture.ring.guest);
+	fixture.nr_flushes = 0;
+	measurements_init(fixture.sums, fixture.ring.guest, flush_soon);
 	return 0;
 }
 
@@ -170,8 +177,10 @@ static void what_is_shared_or_lost_is_not_added(void **state)
 static void places_are_used_again(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < MEASUREMENTS_MAX; i++)
+	for (uint32_t i = 0; i < MEASUREMENTS_MAX; i++) {
 		begin(100 + i);
+		assert_int_equal(fixture.nr_flushes != 0, i >= MEASUREMENTS_MAX / 2);
+	}
 	assert_int_equal(measurements_begin(&subject), MEASUREMENTS_NONE);
 	measurements_values(MEASUREMENTS_NONE, both, (const double[]){1, 1}, 2);
 	measurements_lose(MEASUREMENTS_NONE);
@@ -280,6 +289,19 @@ static void a_range_has_the_time_and_the_number_of_its_kernels(void **state)
 	assert_true(sums[2].min == 2 && sums[2].max == 2);
 }
 
+static void a_range_without_any_value_is_lost(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	give(begin_range(), __builtin_nan(""), __builtin_nan(""));
+	record_of(10, 3, 400, 700);
+	record_of(20, 3, 400, 700);
+	assert_ledger(1, 0, 1);
+	assert_false(next(&head, sums));
+}
+
 static void ids_of_a_range_may_wrap(void **state)
 {
 	struct definition_kernel_metrics head;
@@ -359,6 +381,7 @@ int main(void)
 		TEST(values_that_are_none_are_left_out),
 		TEST(a_measurement_without_any_value_is_lost),
 		TEST(a_range_has_the_time_and_the_number_of_its_kernels),
+		TEST(a_range_without_any_value_is_lost),
 		TEST(ids_of_a_range_may_wrap),
 		TEST(a_range_of_unknown_kernels_takes_what_has_come),
 		TEST(a_range_without_kernels_is_not_measured),

@@ -417,7 +417,7 @@ static void json_has_integers_too(void **state)
 	add_job(8, 1, 5, 700);
 	build();
 	char *text = text_of(ranks_writer_json);
-	assert_holds(text, "{\"schema\":1,\n\"title\":");
+	assert_holds(text, "{\"schema\":2,\n\"title\":");
 	assert_holds(text, "\n\"outliers\":\"stands out: rank 5 on node2 GPU1 (busy -");
 	assert_holds(text, "\n\"compared\":true,\n\"median_ns\":{\"busy\":");
 	assert_holds(text, "\n\"ranks\":[\n{\"rank\":0,\"host\":\"node0\",\"gpu\":0,\"name\":"

@@ -280,6 +280,7 @@ static void the_table_says_how_sure_it_is(void **state)
 	energy->lost_ns = S;
 	build();
 	resource_writer_table(out, report_fixture.tree, &form, 10);
+	resource_writer_json(out, report_fixture.tree);
 	energy->unfitted = RESOURCE_SEVERAL_GPUS;
 	build();
 	resource_writer_table(out, report_fixture.tree, &form, 10);
@@ -290,6 +291,9 @@ static void the_table_says_how_sure_it_is(void **state)
 	assert_non_null(strstr(text, " 14.0 W "));
 	assert_non_null(strstr(text, " 75.00% "));
 	assert_non_null(strstr(text, "its counter was not known, or began anew, for 1.000 s"));
+	assert_non_null(strstr(text, "\"resources\":["));
+	assert_non_null(strstr(text, "\"lost_ns\":1000000000,\"idle_kind\":\"measured\","));
+	assert_non_null(strstr(text, "\"added_per_second\":300000,\"error_per_second\":14000,"));
 	assert_non_null(strstr(text, "all work counts alike, because a process worked on several"));
 	free(text);
 }
@@ -366,7 +370,7 @@ static void the_table_of_use_has_all_resources_of_a_kernel(void **state)
 	fclose(out);
 	assert_non_null(strstr(text, " 25.0% high "));
 	assert_non_null(strstr(text, " 1.0 GB/s high "));
-	assert_non_null(strstr(text, "\"use\":["));
+	assert_non_null(strstr(text, "\"resources\":["));
 	assert_non_null(strstr(text, "\"sm\":{\"amount\":500000000,\"confidence\":\"high\","));
 	assert_null(strstr(text, "\"dram\""));
 	free(text);

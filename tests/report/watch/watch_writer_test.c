@@ -161,7 +161,7 @@ static void nothing_is_said_of_a_step_that_is_not_known(void **state)
 	       "late since 12:03:10: rank 5 on \"a\": last in 98.00 % of 50 collectives of all "
 	       "ranks");
 	expect(watch_writer_json, &event,
-	       "{\"schema\":1,\"event\":\"late\",\"time\":\"1970-01-02T12:03:14.250Z\","
+	       "{\"schema\":2,\"event\":\"late\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"until\":null,\"name\":\"rank 5 on "
 	       "\\\"a\\\"\","
 	       "\"group\":false,\"ranks\":[5],\"stage\":null,\"ground\":\"frequency\","
@@ -223,7 +223,7 @@ static void json_has_integers_and_all_ranks(void **state)
 	event.finding.expert_gpu_times = 1.4;
 	event.finding.expert_bytes_times = 1.25;
 	expect(watch_writer_json, &event,
-	       "{\"schema\":1,\"event\":\"recovered\",\"time\":\"1970-01-02T12:03:14.250Z\","
+	       "{\"schema\":2,\"event\":\"recovered\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"until\":\"1970-01-02T12:03:12.500Z\","
 	       "\"name\":\"rank 5 on \\\"a\\\"\","
 	       "\"group\":true,\"ranks\":[4,5],\"stage\":1,\"ground\":\"frequency\","
@@ -259,7 +259,7 @@ static void a_missing_rank_says_how_long_others_wait(void **state)
 	       "missing since 12:03:10: rank 5 on \"a\": has not come to collective 151 "
 	       "(all_reduce, all ranks); 7 ranks wait for it, for 4.000 s");
 	expect(watch_writer_json, &event,
-	       "{\"schema\":1,\"event\":\"missing\",\"time\":\"1970-01-02T12:03:14.250Z\","
+	       "{\"schema\":2,\"event\":\"missing\",\"time\":\"1970-01-02T12:03:14.250Z\","
 	       "\"since\":\"1970-01-02T12:03:10.000Z\",\"until\":null,\"name\":\"rank 5 on "
 	       "\\\"a\\\"\","
 	       "\"group\":false,\"ranks\":[5],\"stage\":null,\"ground\":null,"

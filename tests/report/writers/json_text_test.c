@@ -46,7 +46,7 @@ static void a_document_begins_with_its_schema_and_title(void **state)
 	(void)state;
 	json_text_begin(out, "a\"b");
 	json_text_member(out, "host", "n1");
-	check(out, "{\"schema\":1,\n\"title\":\"a\\\"b\",\n\"host\":\"n1\",");
+	check(out, "{\"schema\":2,\n\"title\":\"a\\\"b\",\n\"host\":\"n1\",");
 }
 
 static void a_number_has_so_many_digits_or_is_null(void **state)

@@ -132,7 +132,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 	fclose(out);
 	assert_string_equal(
 		text,
-		"{\"schema\":1,\n\"title\":\"a \\\"job\\\"\",\n\"simulated\":false,\n"
+		"{\"schema\":2,\n\"title\":\"a \\\"job\\\"\",\n\"simulated\":false,\n"
 		"\"totals\":{\"kernels\":3,\"kernel_ns\":3000,\"copies\":1,\"copy_ns\":1000,"
 		"\"fills\":0,\"memset_ns\":0,"
 		"\"graphs\":0,\"graph_ns\":0,"

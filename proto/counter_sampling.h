@@ -1,7 +1,7 @@
 /* What a GPU's counters say of short times, as CUPTI samples them (PM sampling), and what became of the sampling. Plain
  * data. */
-#ifndef DEVICE_COUNTERS_H
-#define DEVICE_COUNTERS_H
+#ifndef COUNTER_SAMPLING_H
+#define COUNTER_SAMPLING_H
 
 #include <assert.h>
 #include <stdint.h>

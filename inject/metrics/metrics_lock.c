@@ -1,0 +1,83 @@
+#include "metrics_lock.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "device_counters.h"
+#include "device_launches.h"
+#include "idle_context.h"
+
+#include "inject/base/monotonic.h"
+
+#define WAIT_TURNS    3u
+#define WAIT_PARTS    128u    /* pauses of a wait are such parts of it, */
+#define WAIT_LEAST_NS 50000   /* but none below this, */
+#define WAIT_MOST_NS  1000000 /* and none above */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool metrics_lock_try(void)
+{
+	return pthread_mutex_trylock(&lock) == 0;
+}
+
+bool metrics_lock_take(time_t seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += seconds;
+	return pthread_mutex_timedlock(&lock, &until) == 0;
+}
+
+void metrics_lock_release(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* What goes by until the end is seen is counted, too, so a wait has pauses only once it is long. */
+static void pause_since(uint64_t start_ns)
+{
+	const uint64_t pause_ns = (monotonic_ns() - start_ns) / WAIT_PARTS;
+	const struct timespec pause = {.tv_nsec = pause_ns < WAIT_MOST_NS ? (long)pause_ns
+									  : WAIT_MOST_NS};
+
+	/* No cancellation point, as nanosleep() is. */
+	if (pause.tv_nsec >= WAIT_LEAST_NS)
+		syscall(SYS_nanosleep, &pause, NULL);
+	else
+		sched_yield();
+}
+
+bool metrics_lock_wait(const struct metrics_lock_wait *wait)
+{
+	const uint32_t device_id = device_counters_number(wait->counters);
+	const uint64_t start_ns = monotonic_ns();
+
+	if (!idle_context_mark(device_id, wait->counters->context))
+		return true;
+	while (idle_context_state(device_id) == IDLE_CONTEXT_WORKS) {
+		pthread_mutex_unlock(&lock);
+		pause_since(start_ns);
+		pthread_mutex_lock(&lock);
+		if (!wait->goes_on(wait->id))
+			return false;
+	}
+	return true;
+}
+
+bool metrics_lock_wait_for_all(const struct metrics_lock_wait *wait)
+{
+	const uint32_t device_id = device_counters_number(wait->counters);
+	uint64_t nr_launches;
+	uint32_t turn = 0;
+
+	do {
+		nr_launches = device_launches_count(device_id);
+		if (!metrics_lock_wait(wait))
+			return false;
+	} while (nr_launches != device_launches_count(device_id) && ++turn < WAIT_TURNS);
+	return true;
+}
