@@ -284,7 +284,7 @@ static void say_none(FILE *out, const struct report_tree *tree)
 						     LEDGER_METRIC_REFUSED};
 	char text[NUMBER_SIZE];
 
-	fputs("\nno launch was measured: ", out);
+	fputs("\nnothing was measured: ", out);
 	for (uint32_t i = 0; i < tree->nr_notices; i++) {
 		const char *notice = tree->strings[tree->notices[i].text];
 

@@ -129,7 +129,7 @@ same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
 profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2000 --devices 1
 "$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"
 contains "nothing: the reason" "$scratch/nothing.table" \
-	"no launch was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured"
+	"nothing was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured"
 same "nothing: the agent's note is no line" "$(cat "$scratch/nothing.table" "$scratch/nothing.err" | grep -c "was to be measured")" 0
 
 # Captured streams: the program's graphs stay whole, although CUPTI would break them.
@@ -172,7 +172,7 @@ same "refused: all else is there" "$("$flamegrid" report "$scratch/refused" -f f
 same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
 "$flamegrid" report "$scratch/refused" --metrics >"$scratch/refused.table"
 contains "refused: the table says why" "$scratch/refused.table" \
-	"no launch was measured: kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+	"nothing was measured: kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
 "$flamegrid" report "$scratch/refused" --planes stalls >"$scratch/out" 2>&1
 same "refused: this is no reason of the plane of stalls" "$(grep -c "nothing of it: kernels of" "$scratch/out")" 0
 # A process that ends before the last try tells the refusal as well.
@@ -203,7 +203,7 @@ valid_report "$scratch/half"
 FAKE_CUPTI_METRICS_NAN=1 profile numberless --metrics dram__bytes_read.sum --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
 check "numberless: they are lost" test "$(counted numberless 82)" -gt 0
 "$flamegrid" report "$scratch/numberless" --metrics >"$scratch/numberless.table"
-contains "numberless: the table says why" "$scratch/numberless.table" "no launch was measured: measurements lost: "
+contains "numberless: the table says why" "$scratch/numberless.table" "nothing was measured: measurements lost: "
 same "numberless: all of them" "$(counted numberless 80)" "$(counted numberless 82)"
 # CUPTI's own kernel, which has the id of the measured launch, is no measured launch.
 FAKE_CUPTI_METRICS_WAITS=1 profile waits --metrics sol --launches 10 -- "$fake_launches" --launches 3000 --kernels 3 --devices 1
@@ -268,4 +268,4 @@ same "apart: no warning" "$(grep -c "use the same counters" "$scratch/apart.err"
 profile without -- "$fake_launches" --launches 2000 --devices 1
 check "without: no range" test ! -s "$scratch/without.ranges"
 "$flamegrid" report "$scratch/without" --metrics >"$scratch/without.table"
-contains "without: advice" "$scratch/without.table" "no launch was measured: run --metrics sol"
+contains "without: advice" "$scratch/without.table" "nothing was measured: run --metrics sol"
