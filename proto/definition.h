@@ -106,7 +106,7 @@ enum definition_notice_code {
 	NOTICE_CONTEXTS = 17,         /* some of AOTInductor's lines cannot be read */
 	NOTICE_COST_LIMIT = 18,       /* launches take less or more of their stacks (not a fault) */
 	NOTICE_NO_KERNEL_SAMPLES = 19, /* running kernels are not sampled, and why */
-	NOTICE_NO_KERNEL_METRICS = 21, /* kernels are not measured, and why */
+	NOTICE_NO_KERNEL_METRICS = 21, /* kernels or ranges are not measured, and why */
 	NOTICE_TIGHT_SIZES = 20, /* a limit makes the ring so small that launches may be lost */
 	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,

@@ -36,8 +36,11 @@ static const struct {
 				"processes that ended without a goodbye: their last records "
 				"may be missing",
 				LEDGER_ENDS},
-	[LEDGER_LAUNCH_EXPIRED] = {"launch_expired", "launches for which no GPU record came",
-				   LEDGER_NOTED},
+	[LEDGER_LAUNCH_EXPIRED] =
+		{"launch_expired",
+		 "launches for which no GPU record came (none does for launches captured into a "
+		 "graph, nor for copies of no bytes)",
+		 LEDGER_NOTED},
 	[LEDGER_UNMATCHED_RECORD] = {"unmatched_record",
 				     "GPU records under [unknown stack]: no launch came",
 				     LEDGER_NOTED},
@@ -213,8 +216,8 @@ static const struct {
 	[LEDGER_METER_BUSIEST_THREAD] = {"meter_busiest_thread",
 					 "new stacks of the thread that paid most", LEDGER_COST},
 	[LEDGER_METER_WALL] = {"meter_wall", "processes that launched", LEDGER_COST},
-	[LEDGER_METRIC_REFUSED] = {"metric_refused", "launches or ranges that could not be measured",
-				   LEDGER_NOTED},
+	[LEDGER_METRIC_REFUSED] = {"metric_refused",
+				   "launches or ranges that could not be measured", LEDGER_NOTED},
 	[LEDGER_KERNEL_SAMPLE_NO_LINES] =
 		{"kernel_sample_no_lines",
 		 "samples of kernels without source lines, whose names found no room",

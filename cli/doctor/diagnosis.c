@@ -422,8 +422,11 @@ void diagnosis_ask_counters(struct diagnosis *diagnosis, const char *program)
 	}
 	struct diagnosis_finding *finding =
 		find(diagnosis, "counters", DIAGNOSIS_NOTE,
-		     "--sample-counters works on %s: %s; GPM is used instead where there is one",
-		     text, gpu_counters_refusal_words(refusal));
+		     "--sample-counters works on %s: %s; GPM is used instead where there is one%s",
+		     text, gpu_counters_refusal_words(refusal),
+		     refusal == COUNTER_TAKEN ? ". --metrics, --record stalls and --sample-gpu "
+						"need these counters, too"
+					      : "");
 	if (remedies[refusal])
 		remedy(finding, "%s", remedies[refusal]);
 }

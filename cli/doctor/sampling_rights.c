@@ -29,7 +29,10 @@ bool sampling_rights_read(const char *parameters, const char *version, bool may_
 	const int restricted = read_parameter(parameters);
 
 	if (restricted < 0)
-		snprintf(line, size, "not known: %s cannot be read", parameters);
+		snprintf(line, size,
+			 "not known: %s cannot be read: --record stalls, --sample-gpu and "
+			 "--metrics may have no counters",
+			 parameters);
 	else if (!restricted)
 		snprintf(line, size, "allowed for all (RmProfilingAdminOnly is 0)");
 	else if (may_admin || (may_perfmon && takes_perfmon))

@@ -34,8 +34,8 @@ static int write_sentence(const char *completeness, uint64_t expired, struct pro
 	fputs(completeness, out);
 	if (expired)
 		fprintf(out,
-			"%s%s launch%s of the run %s no GPU work, because none came "
-			"[launch_expired]",
+			"%s%s launch%s of the run %s no GPU work, because none came (none "
+			"does for launches captured into a graph) [launch_expired]",
 			*completeness ? "; " : "", report_summary_count(expired, number),
 			expired == 1 ? "" : "es", expired == 1 ? "has" : "have");
 	return fclose(out) ? -ENOMEM : 0;

@@ -113,12 +113,22 @@ static size_t take_words(struct counter_reader *reader, const struct counter_wor
 	return i;
 }
 
-/* Without the lock, because a process that the driver holds may not end. */
+/* Waits without the lock, because a process that the driver holds may not end. Does not reap it, so that no other
+ * process gets its pid. */
 static void end_process(pid_t pid)
 {
+	siginfo_t end;
+
 	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+	while (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
 	}
+}
+
+/* The process has ended. The lock, if there is a thread, keeps its pid from being killed in between. */
+static void reap_process(struct counter_reader *reader)
+{
+	waitpid(reader->pid, NULL, 0);
+	reader->pid = 0;
 }
 
 /* Reads whole words as they come. Returns 0 at the end of the process's output. */
@@ -176,7 +186,7 @@ static void *run(void *argument)
 	end_process(pid);
 	close(fd);
 	pthread_mutex_lock(&reader->life.lock);
-	reader->pid = 0;
+	reap_process(reader);
 	reader->words = -1;
 	if (reader_life_end(&reader->life))
 		destroy(reader);
@@ -275,6 +285,7 @@ static void leave(struct counter_reader *reader)
 {
 	if (reader->pid > 0) {
 		end_process(reader->pid);
+		reap_process(reader);
 		close(reader->words);
 	}
 	destroy(reader);

@@ -17,12 +17,12 @@ int ring_metrics_name(struct ring_metrics *metrics, const struct ring_outputs *o
 	/* A hostile guest could define it without end. */
 	if (metrics->names[head->index] != STRING_NONE)
 		return 0;
-	int r = string_dictionary_intern(outputs->strings, name, (uint32_t)size,
-					 &metrics->names[head->index]);
-	if (r == 0)
-		r = process_description_add_notice(outputs->description, METRIC_NOTICE,
-						   strlen(METRIC_NOTICE));
-	return r < 0 ? r : 0;
+	const int r = process_description_add_notice(outputs->description, METRIC_NOTICE,
+						     strlen(METRIC_NOTICE));
+	if (r < 0)
+		return r;
+	return string_dictionary_intern(outputs->strings, name, (uint32_t)size,
+					&metrics->names[head->index]);
 }
 
 static bool makes_sense(const struct ring_metrics *metrics, const struct definition_metric_sum *sum)

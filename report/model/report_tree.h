@@ -218,7 +218,7 @@ struct report_tree {
 	/* by host and GPU; empty: the counter is not known, or the plane is not wanted */
 	struct report_gpu_usage *usage; /* of the resources of planes that are here */
 	uint32_t nr_usage;
-	const struct report_metrics *metrics; /* NULL: no launch was measured */
+	const struct report_metrics *metrics; /* NULL: nothing was measured */
 	bool was_to_measure;                  /* the run had --metrics */
 	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };

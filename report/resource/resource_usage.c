@@ -418,11 +418,12 @@ static int fit_device(struct resource_usage_device *device, struct logged *logge
 		      const struct kernels *kernels, struct database *database)
 {
 	struct resource_stretches *const both[] = {&logged->stretches, &logged->samples};
+	const uint32_t nr_lists = logged->samples.count ? 2 : 1; /* each reads all kept pieces */
 	const uint64_t all_ns = all_work_ns(device);
 	enum resource_unfitted unfitted = RESOURCE_FITTED;
 	int error = 0;
 
-	for (uint32_t i = 0; i < 2 && !error; i++) {
+	for (uint32_t i = 0; i < nr_lists && !error; i++) {
 		resource_stretches_settle(both[i], NULL);
 		if (!has_all || logged->ns == 0)
 			error = add_kept(both[i], i > 0, device, kernels, database, &unfitted);

@@ -12,21 +12,18 @@
 #define BYTES_PER_GB 1e9
 #define OTHER_WORK   "[other work]"
 
-static const char *const idle_words[] = {
-	[RESOURCE_IDLE_UNKNOWN] = "not known",
-	[RESOURCE_IDLE_MEASURED] = "measured",
-	[RESOURCE_IDLE_FITTED] = "fitted",
-	[RESOURCE_IDLE_NONE] = "none",
+struct term {
+	const char *name;  /* in JSON */
+	const char *words; /* in tables */
 };
-static const char *const idle_names[] = {
-	[RESOURCE_IDLE_UNKNOWN] = "unknown",
-	[RESOURCE_IDLE_MEASURED] = "measured",
-	[RESOURCE_IDLE_FITTED] = "fitted",
-	[RESOURCE_IDLE_NONE] = "none",
+
+static const struct term idle_kinds[] = {
+	[RESOURCE_IDLE_UNKNOWN] = {"unknown", "not known"},
+	[RESOURCE_IDLE_MEASURED] = {"measured", "measured"},
+	[RESOURCE_IDLE_FITTED] = {"fitted", "fitted"},
+	[RESOURCE_IDLE_NONE] = {"none", "none"},
 };
-static const struct {
-	const char *name, *words;
-} unfitted[] = {
+static const struct term unfitted[] = {
 	[RESOURCE_FITTED] = {"none", ""},
 	[RESOURCE_SEVERAL_GPUS] = {"several_gpus",
 				   "a process worked on several GPUs (run --timeline all)"},
@@ -98,10 +95,10 @@ static void write_resource(struct text_table *table, const struct report_tree *t
 	text_table_cell(table, "%s", resource_writer_amount(resource, row->work, text));
 	text_table_cell(table, "%s", resource_writer_amount(resource, row->rest, text));
 	if (row->idle_kind == RESOURCE_IDLE_UNKNOWN || row->idle_kind == RESOURCE_IDLE_NONE)
-		text_table_cell(table, "%s", idle_words[row->idle_kind]);
+		text_table_cell(table, "%s", idle_kinds[row->idle_kind].words);
 	else
 		text_table_cell(table, "%s %s", rate_text(resource, (double)row->idle_rate, text),
-				idle_words[row->idle_kind]);
+				idle_kinds[row->idle_kind].words);
 	text_table_cell(table, "%s",
 			row->idle_kind == RESOURCE_IDLE_UNKNOWN
 				? "-"
@@ -113,7 +110,7 @@ static void write_resource(struct text_table *table, const struct report_tree *t
 	text_table_cell(table, "%s %s", tree->strings[gpu->host], gpu_text(gpu, text));
 }
 
-static void write_gpus(FILE *out, const struct report_tree *tree, const struct text_form *form)
+static int write_gpus(FILE *out, const struct report_tree *tree, const struct text_form *form)
 {
 	struct text_table table;
 
@@ -136,12 +133,12 @@ static void write_gpus(FILE *out, const struct report_tree *tree, const struct t
 			if (tree->usage[i].resources[resource].ns)
 				write_resource(&table, tree, &tree->usage[i],
 					       (enum resource)resource);
-	text_table_end(&table);
+	return text_table_end(&table);
 }
 
-static void write_energy(FILE *out, const struct report_tree *tree,
-			 const struct report_gpu_usage *gpu, const struct text_form *form,
-			 uint32_t top)
+static int write_energy(FILE *out, const struct report_tree *tree,
+			const struct report_gpu_usage *gpu, const struct text_form *form,
+			uint32_t top)
 {
 	const struct report_resource *resource = &gpu->resources[RESOURCE_ENERGY];
 	struct text_table table;
@@ -180,7 +177,7 @@ static void write_energy(FILE *out, const struct report_tree *tree,
 		text_table_cell(&table, "%s", report_summary_time(class->ns, text));
 		text_table_cell(&table, "%s", name_of(tree, class));
 	}
-	text_table_end(&table);
+	return text_table_end(&table);
 }
 
 /* Returns an amount in a second of the class. What was fitted is of the time between readings alone, and amounts are
@@ -209,8 +206,8 @@ static void write_mean(struct text_table *table, const struct report_gpu_usage *
 			resource_confidence_word(value->confidence));
 }
 
-static void write_use(FILE *out, const struct report_tree *tree, const struct report_gpu_usage *gpu,
-		      const struct text_form *form, uint32_t top)
+static int write_use(FILE *out, const struct report_tree *tree, const struct report_gpu_usage *gpu,
+		     const struct text_form *form, uint32_t top)
 {
 	struct text_table table;
 	char text[RESOURCE_TEXT_SIZE];
@@ -233,7 +230,7 @@ static void write_use(FILE *out, const struct report_tree *tree, const struct re
 			write_mean(&table, gpu, (enum resource)resource, class);
 		text_table_cell(&table, "%s", name_of(tree, class));
 	}
-	text_table_end(&table);
+	return text_table_end(&table);
 }
 
 /* All resources have the same work, so one reason holds for them all. */
@@ -263,28 +260,26 @@ static void write_samples(FILE *out, const struct report_gpu_usage *gpu)
 		fprintf(out, "; one is %s long\n", report_summary_time(sample_ns, text));
 }
 
-void resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
-			   uint32_t top)
+int resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
+			  uint32_t top)
 {
 	char text[RESOURCE_TEXT_SIZE];
 
 	if (tree->nr_usage == 0) {
 		fprintf(out, "nothing of %s is here: NVML told none of these GPUs\n",
 			is_energy(tree) ? "energy" : "use");
-		return;
+		return 0;
 	}
-	write_gpus(out, tree, form);
-	for (uint32_t i = 0; i < tree->nr_usage && i < top; i++) {
+	int error = write_gpus(out, tree, form);
+	for (uint32_t i = 0; i < tree->nr_usage && i < top && !error; i++) {
 		const struct report_gpu_usage *gpu = &tree->usage[i];
 		const enum resource_unfitted reason = reason_of(gpu);
 
 		fprintf(out, "\n%s %s", tree->strings[gpu->host], gpu_text(gpu, text));
 		fprintf(out, reason ? ": all work counts alike, because %s\n" : "\n",
 			unfitted[reason].words);
-		if (is_energy(tree))
-			write_energy(out, tree, gpu, form, top);
-		else
-			write_use(out, tree, gpu, form, top);
+		error = is_energy(tree) ? write_energy(out, tree, gpu, form, top)
+					: write_use(out, tree, gpu, form, top);
 		write_samples(out, gpu);
 		if (gpu->resources[RESOURCE_ENERGY].lost_ns)
 			fprintf(out, "its counter was not known, or began anew, for %s\n",
@@ -292,6 +287,7 @@ void resource_writer_table(FILE *out, const struct report_tree *tree, const stru
 	}
 	if (tree->nr_usage > top)
 		fprintf(out, "%" PRIu32 " more GPUs\n", tree->nr_usage - top);
+	return error;
 }
 
 /* ---- JSON */
@@ -367,7 +363,7 @@ static void write_sum(struct row_text *out, const struct report_gpu_usage *gpu, 
 	row_text_count(&text, "work", row->work);
 	row_text_count(&text, "rest", row->rest);
 	row_text_count(&text, "lost_ns", row->lost_ns);
-	row_text_string(&text, "idle_kind", idle_names[row->idle_kind]);
+	row_text_string(&text, "idle_kind", idle_kinds[row->idle_kind].name);
 	row_text_number(&text, "idle_per_second", has_idle, (int64_t)row->idle_rate);
 	write_confidence(&text, "idle_confidence", has_idle, row->idle_confidence);
 	row_text_string(&text, "rest_confidence", resource_confidence_word(row->rest_confidence));

@@ -13,9 +13,9 @@
 #define RESOURCE_TEXT_SIZE 48u
 
 /* Writes a row for each GPU and resource, then one for each of the first `top` kernels of each GPU, with how sure it
- * is. Without readings a line says so. */
-void resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
-			   uint32_t top);
+ * is. Without readings a line says so. 0 or -ENOMEM. */
+int resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
+			  uint32_t top);
 
 /* Writes the array "resources" with a row for each GPU (docs/json.md), and a comma; nothing if the tree has none. */
 void resource_writer_json(FILE *out, const struct report_tree *tree);

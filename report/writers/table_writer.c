@@ -401,14 +401,14 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	if (!error) {
 		report_summary_title(out, tree);
 		if (tree->planes & REPORT_PLANES_RESOURCES) {
-			resource_writer_table(out, tree, options.form, options.top);
+			error = resource_writer_table(out, tree, options.form, options.top);
 		} else if (activities.nr_groups) {
 			write_activities(out, tree, &activities, &options);
 			write_split(out, tree, &parts, &options.by, &options, options.top);
 		} else {
 			write_nothing(out, tree);
 		}
-		error = write_digest(out, tree, busy, &options);
+		error = error ? error : write_digest(out, tree, busy, &options);
 	}
 	if (!error) {
 		write_ranges(out, tree, &ranges, &options);

@@ -28,11 +28,6 @@ struct entry {
 	const struct report_metric *metric;
 };
 
-static const char *kernel_of(const struct entry *entry)
-{
-	return entry->tree ? entry->row->kernel : "";
-}
-
 /* The frame that made the call. The innermost one is the call. */
 static const char *caller_of(const struct report_tree *tree, const struct report_metric_row *row)
 {
@@ -113,7 +108,6 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 		      const struct report_metric_row *row, uint32_t shown)
 {
 	const struct metric_figures figures = figures_of(tree, row);
-	const struct entry entry = {tree, row, NULL};
 	char text[NUMBER_SIZE];
 
 	text_table_cell(table, "%s", report_summary_time(row->ns, text));
@@ -132,7 +126,7 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 		text_table_cell(table, "%s", "-");
 	else if (shown & FIGURE_INTENSITY)
 		text_table_cell(table, "%.1f", figures.flops_per_byte);
-	text_table_cell(table, "%s%s", row->is_range ? RANGE : "", kernel_of(&entry));
+	text_table_cell(table, "%s%s", row->is_range ? RANGE : "", row->kernel);
 	text_table_cell(table, "%s", caller_of(tree, row));
 }
 
@@ -221,10 +215,9 @@ static void write_value(struct text_table *table, double value)
 static int write_all(FILE *out, const struct report_tree *tree, const struct text_form *form,
 		     const struct report_metric_row *row)
 {
-	const struct entry entry = {tree, row, NULL};
 	struct text_table table;
 
-	fprintf(out, "\n%s%s, launched by %s\n", row->is_range ? RANGE : "", kernel_of(&entry),
+	fprintf(out, "\n%s%s, launched by %s\n", row->is_range ? RANGE : "", row->kernel,
 		caller_of(tree, row));
 	text_table_begin(&table, out, form);
 	text_table_column(&table, &(struct text_column){"mean", 16, 0, false, 0});
@@ -284,7 +277,7 @@ static void say_none(FILE *out, const struct report_tree *tree)
 						     LEDGER_METRIC_REFUSED};
 	char text[NUMBER_SIZE];
 
-	fputs("\nno launch was measured: ", out);
+	fputs("\nnothing was measured: ", out);
 	for (uint32_t i = 0; i < tree->nr_notices; i++) {
 		const char *notice = tree->strings[tree->notices[i].text];
 
@@ -341,9 +334,10 @@ static void write_number(struct row_text *out, const char *name, double value)
 
 static void write_subject(struct row_text *out, const struct entry *entry)
 {
-	const struct report_metric_row none = {0}, *row = entry->row ? entry->row : &none;
+	const struct report_metric_row none = {.kernel = ""},
+				       *row = entry->row ? entry->row : &none;
 
-	row_text_string(out, "kernel", kernel_of(entry));
+	row_text_string(out, "kernel", row->kernel);
 	row_text_flag(out, "range", row->is_range);
 	row_text_stack(out, "stack", entry->tree ? entry->tree->nodes : NULL,
 		       entry->tree ? entry->tree->strings : NULL, row->node);
@@ -354,32 +348,34 @@ static void write_subject(struct row_text *out, const struct entry *entry)
 	row_text_count(out, "measured_ns", row->measured_ns);
 }
 
-static void write_metric(struct row_text *out, const void *of)
+static void write_values(struct row_text *out, const struct report_metric *metric)
 {
-	const struct entry *entry = of;
-	const struct report_metric none = {0}, *metric = entry->metric ? entry->metric : &none;
 	const struct values values = values_of(metric);
 
-	write_subject(out, entry);
-	row_text_string(out, "metric", entry->tree ? metric->name : "");
-	row_text_count(out, "count", metric->count);
-	write_number(out, "mean", values.mean);
-	write_number(out, "min", values.min);
-	write_number(out, "max", values.max);
-	row_text_flag(out, "too_low", entry->metric && metric_figures_are_low(metric));
-}
-
-static void write_values(struct row_text *out, const void *of)
-{
-	const struct report_metric *metric = of;
-	const struct values values = values_of(metric);
-
-	row_text_string(out, "name", metric->name);
 	row_text_count(out, "count", metric->count);
 	write_number(out, "mean", values.mean);
 	write_number(out, "min", values.min);
 	write_number(out, "max", values.max);
 	row_text_flag(out, "too_low", metric_figures_are_low(metric));
+}
+
+static void write_line(struct row_text *out, const void *of)
+{
+	const struct entry *entry = of;
+	const struct report_metric none = {.name = ""},
+				   *metric = entry->metric ? entry->metric : &none;
+
+	write_subject(out, entry);
+	row_text_string(out, "metric", metric->name);
+	write_values(out, metric);
+}
+
+static void write_metric(struct row_text *out, const void *of)
+{
+	const struct report_metric *metric = of;
+
+	row_text_string(out, "name", metric->name);
+	write_values(out, metric);
 }
 
 static void write_object(struct row_text *out, const void *of)
@@ -394,7 +390,7 @@ static void write_object(struct row_text *out, const void *of)
 	write_number(out, "flops_peak_per_ns", figures.flops_peak_per_ns);
 	write_number(out, "flops_per_byte", figures.flops_per_byte);
 	fputc(',', out->out);
-	row_text_json(out->out, "metrics", write_values, NULL,
+	row_text_json(out->out, "metrics", write_metric, NULL,
 		      &entry.tree->metrics->metrics[entry.row->first], entry.row->nr,
 		      sizeof(struct report_metric));
 }
@@ -422,7 +418,7 @@ int metrics_writer_csv(FILE *out, const struct report_tree *tree)
 			entries[nr++] =
 				(struct entry){tree, &metrics->rows[i],
 					       &metrics->metrics[metrics->rows[i].first + k]};
-	row_text_csv(out, write_metric, &nothing, entries, nr, sizeof(*entries));
+	row_text_csv(out, write_line, &nothing, entries, nr, sizeof(*entries));
 	free(entries);
 	return text_file_flush(out);
 }

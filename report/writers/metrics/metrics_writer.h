@@ -1,4 +1,5 @@
-/* Writes what launches were measured by (report/metrics/report_metrics.h) as tables, in JSON and as CSV. Any thread. */
+/* Writes what launches and ranges were measured by (report/metrics/report_metrics.h) as tables, in JSON and as CSV. Any
+ * thread. */
 #ifndef METRICS_WRITER_H
 #define METRICS_WRITER_H
 

@@ -46,6 +46,7 @@ static void else_a_capability_is_needed(void **state)
 	assert_true(reads("565.57", false, true, "has CAP_PERFMON"));
 	assert_false(reads("550.54", false, true, "no CAP_SYS_ADMIN: "));
 	assert_false(reads("580.159", false, false, "no CAP_SYS_ADMIN or CAP_PERFMON: "));
+	assert_false(reads("580.159", false, false, "--metrics measures none"));
 	assert_false(reads("", false, true, "no CAP_SYS_ADMIN: "));
 }
 
@@ -56,6 +57,7 @@ static void what_cannot_be_read_is_not_known(void **state)
 	assert_false(reads("580", true, true, "not known"));
 	unlink(path);
 	assert_false(reads("580", true, true, "not known"));
+	assert_false(reads("580", true, true, "and --metrics may have no counters"));
 }
 
 int main(void)

@@ -2,58 +2,21 @@
 # Measured ranges (run --metrics --ranges): what the fake GPU counted for each range is in the table, CSV and JSON under its name
 # and the stack of its first call. Ranges take turns, what cannot be measured is counted, and the program is not disturbed.
 . "$(dirname "$0")/../support/harness.sh"
-list=$(devices 2)
-export FAKE_CUDA_DEVICES=2 FLAMEGRID_CUPTI=$BUILD/lib/fake-cuda/libcupti.so.13
+. "$(dirname "$0")/../support/metrics_harness.sh"
 ranges=$BUILD/tests/fake_ranges
 
-# profile NAME REGEX LAUNCHES METRICS ARGUMENTS..., with $program
+# measure NAME REGEX LAUNCHES METRICS ARGUMENTS..., with $program
 program=$ranges
-profile() {
+measure() {
 	local name=$1 regex=$2 launches=$3 metrics=$4
 	shift 4
-	FAKE_CUDA_METRICS=$scratch/$name.ranges "$flamegrid" run --metrics "$metrics" --ranges "$regex" --launches "$launches" \
-		-o "$scratch/$name" --devices "$list" -- "$program" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
-	same "$name: status" $? 0
-	"$flamegrid" report "$scratch/$name" -f json -o "$scratch/$name.json"
+	profile "$name" --metrics "$metrics" --ranges "$regex" --launches "$launches" -- "$program" "$@"
 	same "$name: all kernels are there" "kernels $("$flamegrid" report "$scratch/$name" -f folded --weight count | grep '\[GPU[0-9]*_Kernel\]' |
 		sum_folded)" "$(cat "$scratch/$name.out")"
 }
-# Counts of ledger reasons: measured, shared, lost, refused.
-ledger() {
-	python3 -c 'import sqlite3, sys
-rows = dict(sqlite3.connect(sys.argv[1]).execute("select reason, sum(count) from ledger group by reason"))
-print(*(rows.get(reason, 0) for reason in (80, 81, 82, 87)))' "$scratch/$1/profile.db"
-}
-# "RANGE MEASURED PASSES KERNELS" of each row, sorted.
-measured() {
-	python3 -c 'import json, sys
-for row in json.load(open(sys.argv[1])).get("kernel_metrics", []):
-    kernels = [metric["mean"] for metric in row["metrics"] if metric["name"] == "range__kernels.sum"]
-    print(row["kernel"] if row["range"] else "no range", row["measured"], row["passes"], *("%g" % mean for mean in kernels))' \
-		"$scratch/$1.json" | LC_ALL=C sort
-}
-# Compares each value of a metric with those of kernels (range_profiler.h): "ok", or what is wrong. NAME RANGE=KERNEL+KERNEL...
-values() {
-	"$flamegrid" report "$scratch/$1" --metrics -f csv | python3 -c '
-import csv, sys
-def unit(metric, kernel):
-    value = 0xcbf29ce484222325
-    for byte in (metric + ":" + kernel).encode():
-        value = (value ^ byte) * 0x100000001b3 % 2**64
-    return 1 + value % 1000000
-kernels = {name: of.split("+") for name, of in (word.split("=") for word in sys.argv[1:])}
-rows, seen = list(csv.DictReader(sys.stdin)), set()
-for row in rows:
-    of = kernels[row["kernel"]]
-    truth = len(of) if row["metric"] == "range__kernels.sum" else sum(unit(row["metric"], kernel) for kernel in of)
-    if {float(row[key]) for key in ("mean", "min", "max")} != {truth} or row["range"] != "1":
-        sys.exit(print("wrong:", row, truth))
-    seen.add(row["kernel"])
-print("ok" if seen == set(kernels) else "missing: %s" % (set(kernels) - seen))' "${@:2}"
-}
 
 # Ranges take turns: two rounds for the outer one, two for the inner one, and none for others.
-profile nested '^(outer|inner)$' 2 sol nested 7
+measure nested '^(outer|inner)$' 2 sol nested 7
 same "nested: two of each" "$(measured nested)" "$(printf '%s\n' 'inner 2 1 2' 'outer 2 1 4')"
 same "nested: values" "$(values nested outer=r0+r1+r2+r0 inner=r1+r2)" ok
 same "nested: the ranges" "$(sort "$scratch/nested.ranges" | uniq -c | awk '{ print $1, $2, $3, $4 }')" \
@@ -73,12 +36,12 @@ contains "nested: the table names the range" "$scratch/nested.table" "[range] ou
 valid_report "$scratch/nested"
 
 # Steps of flamegrid.h are ranges, too.
-profile steps '^step$' 3 sol steps 5
+measure steps '^step$' 3 sol steps 5
 same "steps: three" "$(measured steps)" "step 3 1 2"
 same "steps: values" "$(values steps step=r0+r1)" ok
 
 # A set of three passes: each measurement takes three ranges of the same name, and none is the first.
-profile passes '^outer$' 2 sm__throughput.avg.pct_of_peak_sustained_elapsed nested 9
+measure passes '^outer$' 2 sm__throughput.avg.pct_of_peak_sustained_elapsed nested 9
 same "passes: two measurements" "$(measured passes)" "outer 2 3 4"
 same "passes: values" "$(values passes outer=r0+r1+r2+r0)" ok
 same "passes: of three ranges each" "$(ledger passes)" "6 0 0 0"
@@ -87,8 +50,7 @@ contains "passes: they are marked" "$scratch/passes.table" \
 	"* a measurement takes up to 3 launches or ranges, each of which counts a part."
 
 # Merged with ranges of one pass and with kernels: 2 * 4 and 2 * 3 * 4 kernels of the outer range, and 2 * 2 of the inner one.
-FAKE_CUDA_METRICS=$scratch/kernels.ranges "$flamegrid" run --metrics sol --kernels '^r0$' -o "$scratch/kernels" --devices "$list" -- \
-	"$BUILD/tests/fake_ranges" nested 2 >"$scratch/out" 2>&1
+profile kernels --metrics sol --kernels '^r0$' -- "$ranges" nested 2
 "$flamegrid" merge -o "$scratch/all" "$scratch/nested" "$scratch/passes" "$scratch/kernels" >"$scratch/out" 2>&1
 "$flamegrid" report "$scratch/all" -f json -o "$scratch/all.json"
 same "merge: kernels of measured ranges" "$(python3 -c 'import json, sys
@@ -98,60 +60,60 @@ print(*sorted((row["kernel"], row["launches"]) for row in json.load(open(sys.arg
 contains "merge: the heading names both" "$scratch/all.table" "Measured kernels and ranges"
 
 # Neither in a capture nor around one, but around a graph's launch.
-profile graphs '' 4 sol graphs
+measure graphs '' 4 sol graphs
 same "graphs: the one around its launch" "$(measured graphs)" "graph 1 1 3"
 same "graphs: values" "$(values graphs graph=r1+r2+r0)" ok
 same "graphs: the others are refused" "$(ledger graphs)" "1 0 0 2"
 
 # Two threads' ranges at once: the second is refused. On the same device its kernel was counted with the first.
-profile threads '' 4 sol threads 0
+measure threads '' 4 sol threads 0
 same "threads: none" "$(measured threads)" ""
 same "threads: the ledger" "$(ledger threads)" "1 1 0 1"
-profile devices '' 4 sol threads 1
+measure devices '' 4 sol threads 1
 same "devices: the first" "$(measured devices)" "first 1 1 2"
 same "devices: values" "$(values devices first=r0+r1)" ok
 same "devices: the second is refused" "$(ledger devices)" "1 0 0 1"
 
 # What another thread launches without a range belongs to the range, as PyTorch's backward pass does.
-profile helper '' 4 sol helper 0
+measure helper '' 4 sol helper 0
 same "helper: the range" "$(measured helper)" "first 1 1 3"
 same "helper: values" "$(values helper first=r0+r2+r1)" ok
 same "helper: the ledger" "$(ledger helper)" "1 0 0 0"
-profile elsewhere '' 4 sol helper 1
+measure elsewhere '' 4 sol helper 1
 same "elsewhere: the range" "$(measured elsewhere)" "first 1 1 2"
 same "elsewhere: values" "$(values elsewhere first=r0+r1)" ok
 
 # Ranges that never end are told, and disturb no others.
-profile left '' 4 sol left
+measure left '' 4 sol left
 same "left: the one behind" "$(measured left)" "after 1 1 1"
 same "left: values" "$(values left after=r1)" ok
 same "left: two are refused" "$(ledger left)" "1 0 0 2"
 contains "left: told" "$scratch/left.err" "a range left is not measured: it never ended"
-profile last '^last$' 4 sol left
+measure last '^last$' 4 sol left
 same "last: none" "$(measured last)$(ledger last)" "0 0 0 1"
 contains "last: told" "$scratch/last.err" "a range last is not measured: it never ended"
 
 # A kernel of NCCL's may wait for what comes later: its range is given up, and others until its record has come.
-profile collective '' 4 sol collective
+measure collective '' 4 sol collective
 same "collective: none" "$(measured collective)$(ledger collective)" "0 0 0 2"
 
 # Neither a capture nor a launch of NCCL's waits for the GPU's work, before, in or at the end of a range (fake_captures.c). The range
 # is given up, and the next one is measured.
 program=$BUILD/tests/fake_captures
 for case in behind open long; do
-	profile "held-$case" '^range$' 1 sol range $case
+	measure "held-$case" '^range$' 1 sol range $case
 	same "held $case: the next range" "$(measured "held-$case")" "range 1 1 1"
 	same "held $case: values" "$(values "held-$case" range=c1)" ok
 	same "held $case: the ledger" "$(ledger "held-$case")" "1 0 0 1"
 done
-profile held-nccl '^range$' 1 sol range nccl
+measure held-nccl '^range$' 1 sol range nccl
 # The next one is measured if the record of NCCL's kernel has come.
 same "held nccl: the ledger" "$(ledger held-nccl | sed 's/^1 0 0 1$/0 0 0 2/')" "0 0 0 2"
 [ -z "$(measured held-nccl)" ] || same "held nccl: values" "$(values held-nccl range=c1)" ok
 program=$ranges
 
 # A launch that fails has no record to wait for, and a range without a kernel is none.
-profile failed '' 4 sol failed
+measure failed '' 4 sol failed
 same "failed: the kernels that ran" "$(measured failed)" "$(printf '%s\n' 'failed 1 1 2' 'later 1 1 1')"
 same "failed: values" "$(values failed failed=r0+r1 later=r1)" ok
 same "failed: the ledger" "$(ledger failed)" "2 0 0 0"
@@ -163,15 +125,13 @@ same "merge: rows" "$(measured both)" "$(printf '%s\n' 'inner 2 1 2' 'outer 2 1 
 same "merge: values" "$(values both outer=r0+r1+r2+r0 inner=r1+r2 step=r0+r1)" ok
 
 # A refusal costs the metrics alone.
-FAKE_CUPTI_METRICS_REFUSED=35 profile refused '' 4 sol nested 3
+FAKE_CUPTI_METRICS_REFUSED=35 measure refused '' 4 sol nested 3
 contains "refused: the reason" "$scratch/refused.err" "ranges of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
 same "refused: counted" "$(ledger refused)" "0 0 0 9"
 
 # Kernels of a range that matches nothing are as ever, and options that make no sense are refused.
-profile nothing '^none$' 4 sol nested 3
+measure nothing '^none$' 4 sol nested 3
 same "nothing: no row" "$(measured nothing)$(ledger nothing)" "0 0 0 0"
-"$flamegrid" run --ranges x -- true 2>"$scratch/err"
-contains "options: alone" "$scratch/err" "--kernels, --ranges and --launches go with --metrics"
 "$flamegrid" run --metrics sol --kernels a --ranges b -- true 2>"$scratch/err"
 contains "options: both" "$scratch/err" "choose one of --kernels and --ranges"
 "$flamegrid" run --metrics sol --ranges '(' -- true 2>"$scratch/err"

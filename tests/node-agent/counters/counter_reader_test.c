@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 
 #define DOES    "COUNTER_TEST_DOES"
 #define WAIT_MS 20000u
+#define SLOW_MS 500
 #define LONG_NS 60000000000ull
 #define MS      1000000ull
 
@@ -27,6 +29,39 @@ static const char nonsense[4096] = "libsomething: warning: hello\n";
 
 static const char *program;
 static struct counter_reader *reader;
+static atomic_bool is_slow, is_reaped, was_killed; /* a call that reaps; what came of it */
+static atomic_int foreign_kills;
+
+/* ---- calls */
+
+int __real_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number);
+pid_t __real_waitpid(pid_t pid, int *status, int options);
+pid_t __wrap_waitpid(pid_t pid, int *status, int options);
+
+/* The pid of a process that is reaped may be another one's. */
+int __wrap_kill(pid_t pid, int number)
+{
+	siginfo_t end;
+
+	if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT))
+		foreign_kills++;
+	was_killed = is_reaped;
+	return __real_kill(pid, number);
+}
+
+/* Comes back when the reader kills the reaped process, or after a while. */
+pid_t __wrap_waitpid(pid_t pid, int *status, int options)
+{
+	const pid_t reaped = __real_waitpid(pid, status, options);
+
+	if (is_slow && reaped > 0) {
+		is_reaped = true;
+		for (int i = 0; i < SLOW_MS && !was_killed; i++)
+			nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+	}
+	return reaped;
+}
 
 /* ---- the process */
 
@@ -114,6 +149,7 @@ static int tear_down(void **state)
 	counter_reader_destroy(reader, WAIT_MS);
 	reader = NULL;
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no process is left */
+	assert_int_equal(foreign_kills, 0);
 	return 0;
 }
 
@@ -255,6 +291,22 @@ static void a_process_that_hangs_does_not_keep_its_agent(void **state)
 	reader = NULL;
 }
 
+static void a_process_that_is_reaped_is_not_killed(void **state)
+{
+	const time_t since = time(NULL);
+	struct counter_state told;
+
+	(void)state;
+	is_slow = true;
+	begin("die", LONG_NS);
+	await(counter_reader_use(reader, 0, 1, 0), COUNTER_DIED, 1, &told);
+	while (!is_reaped)
+		assert_true(time(NULL) - since < 60);
+	counter_reader_destroy(reader, 20);
+	reader = NULL;
+	is_slow = false;
+}
+
 static void a_program_that_is_missing_is_told(void **state)
 {
 	struct counter_state told;
@@ -287,6 +339,7 @@ int main(int argc, char **argv)
 		TEST(a_process_that_dies_is_told),
 		TEST(a_process_that_hangs_is_ended),
 		TEST(a_process_that_hangs_does_not_keep_its_agent),
+		TEST(a_process_that_is_reaped_is_not_killed),
 		TEST(a_program_that_is_missing_is_told),
 		TEST(only_so_many_gpus_have_room),
 	};

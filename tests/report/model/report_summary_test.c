@@ -13,6 +13,10 @@
 #include "aggregator/profile/roster.h"
 #include "report_fixture.h"
 
+#define EXPIRED                                                                                    \
+	"launches for which no GPU record came (none does for launches captured into a graph, "    \
+	"nor for copies of no bytes)"
+
 /* --- the closing line ------------------------------------------------------------------------- */
 
 static void assert_summary(const char *expected)
@@ -114,7 +118,7 @@ static void losses_and_notes_are_told_apart(void **state)
 	assert_ledger("lost: GPU records lost: activity lane full [record_ring_full]: 11\n"
 		      "lost: GPU records dropped by CUPTI [cupti_dropped]: 2\n"
 		      "noted: launch calls that returned an error [launch_failed]: 4\n"
-		      "noted: launches for which no GPU record came [launch_expired]: 6\n"
+		      "noted: " EXPIRED " [launch_expired]: 6\n"
 		      "noted: GPU records under [unknown stack]: no launch came "
 		      "[unmatched_record]: 1\n");
 	assert_int_equal(report_fixture.tree->lost, 13);
@@ -145,7 +149,7 @@ static void records_of_launches_given_up_are_a_loss(void **state)
 	assert_summary("10 kernels, 1.000 us of GPU time, 20.00 % matched; lost 7");
 	assert_ledger("lost: launches given up before their GPU records came, which are under "
 		      "[unknown stack] [launch_given_up]: 7\n"
-		      "noted: launches for which no GPU record came [launch_expired]: 2\n"
+		      "noted: " EXPIRED " [launch_expired]: 2\n"
 		      "noted: GPU records under [unknown stack]: no launch came "
 		      "[unmatched_record]: 1\n");
 	assert_int_equal(report_fixture.tree->lost, 7);

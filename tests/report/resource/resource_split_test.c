@@ -1,6 +1,7 @@
 /* Energy in reports: it is divided to the millijoule. */
 #include "report/resource/resource_split.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,9 +13,21 @@
 
 #include "report/model/report_usage.h"
 #include "report/writers/resource_writer.h"
+#include "report/writers/table_writer.h"
 #include "tests/report/model/report_fixture.h"
 
 #define S 1000000000ull
+
+static uint32_t failing_table; /* by its number from 1 on; 0: none */
+
+int __real_text_table_end(struct text_table *table);
+int __wrap_text_table_end(struct text_table *table);
+int __wrap_text_table_end(struct text_table *table)
+{
+	const int error = __real_text_table_end(table);
+
+	return failing_table && --failing_table == 0 ? -ENOMEM : error;
+}
 
 static const struct folded_options mj = {.weight = FOLDED_ENERGY};
 
@@ -298,6 +311,43 @@ static void the_table_says_how_sure_it_is(void **state)
 	free(text);
 }
 
+/* There is a table of GPUs, and one of the only GPU's kernels. */
+static void fail_each_table(const struct report_busy *busy)
+{
+	FILE *out = fopen("/dev/null", "w");
+
+	assert_non_null(out);
+	for (uint32_t i = 1; i <= 2; i++) {
+		failing_table = i;
+		assert_int_equal(resource_writer_table(out, report_fixture.tree, NULL, 10),
+				 -ENOMEM);
+		failing_table = i;
+		assert_int_equal(table_writer_write(out, report_fixture.tree, busy, NULL), -ENOMEM);
+	}
+	failing_table = 0;
+	assert_int_equal(table_writer_write(out, report_fixture.tree, busy, NULL), 0);
+	fclose(out);
+}
+
+static void no_table_is_missing_silently(void **state)
+{
+	const struct resource_usage use = {
+		.resources = RESOURCES_OF_USE, .devices = &device, .nr_devices = 1};
+	struct report_busy *busy;
+
+	(void)state;
+	device.resources[RESOURCE_SM] = *energy;
+	device.resources[RESOURCE_SM].amount = S / 2;
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
+	build();
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	fail_each_table(busy);
+	report_fixture_build_with(
+		&(struct report_options){.planes = 1u << REPORT_PLANE_USE, .usage = &use});
+	fail_each_table(busy);
+	report_busy_destroy(busy);
+}
+
 /* A copying kernel moves 3 GB in a second, and "hot" uses tensor cores; the links of the GPU are not known. */
 static void use_is_divided_resource_by_resource(void **state)
 {
@@ -391,6 +441,7 @@ int main(void)
 		TEST(a_fit_may_say_that_work_adds_nothing),
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),
+		TEST(no_table_is_missing_silently),
 		TEST(use_is_divided_resource_by_resource),
 		TEST(the_table_of_use_has_all_resources_of_a_kernel),
 	};
