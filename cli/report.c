@@ -348,9 +348,10 @@ static void say_empty_plane(enum report_plane plane, const struct report_tree *t
 	const char *refusal = plane_refusal_of(tree, plane);
 
 	if (1u << plane & REPORT_PLANES_RESOURCES)
-		log_notice("--planes %s: the profile has nothing of it: NVML told no %s of "
-			   "its GPUs (`flamegrid doctor`)",
-			   report_plane_name(plane), report_plane_name(plane));
+		log_notice("--planes %s: the profile has nothing of it: fewer than two readings "
+			   "of NVML's have it, as the run was short, or NVML does not tell it "
+			   "(`flamegrid doctor`)",
+			   report_plane_name(plane));
 	else if (refusal)
 		log_notice("--planes %s: the profile has nothing of it: %s",
 			   report_plane_name(plane), refusal);

@@ -101,8 +101,8 @@ const char *metric_options_refusal(int error)
 	case -ENODATA:
 		return "a name is missing beside a comma";
 	case -ENXIO:
-		return "the name lacks an ending, such as .sum (flamegrid metrics names the "
-		       "endings)";
+		return "neither sol nor roofline, and no metric with an ending such as .sum "
+		       "(flamegrid metrics --chip NAME names them)";
 	default:
 		return "not sol, roofline, or names of metrics";
 	}

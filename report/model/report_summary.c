@@ -199,11 +199,13 @@ static const char *idle_line(const struct report_tree *tree, char *line, size_t 
 static const char *energy_line(const struct report_tree *tree, char *line, size_t size)
 {
 	uint64_t parts[3] = {0};
+	bool is_known = false;
 	char all[NUMBER_SIZE], idle[NUMBER_SIZE], work[NUMBER_SIZE], rest[NUMBER_SIZE];
 
 	for (uint32_t i = 0; i < tree->nr_usage; i++) {
 		const struct report_resource *row = &tree->usage[i].resources[RESOURCE_ENERGY];
 
+		is_known |= row->idle_kind != RESOURCE_IDLE_UNKNOWN;
 		parts[0] = ledger_add_saturating(parts[0], row->idle);
 		parts[1] = ledger_add_saturating(parts[1], row->work);
 		parts[2] = ledger_add_saturating(parts[2], row->rest);
@@ -213,8 +215,8 @@ static const char *energy_line(const struct report_tree *tree, char *line, size_
 		 report_plane_label(REPORT_PLANE_ENERGY),
 		 report_summary_energy(
 			 tree->plane_totals[REPORT_PLANE_ENERGY].amounts[RESOURCE_ENERGY], all),
-		 report_summary_energy(parts[0], idle), report_summary_energy(parts[1], work),
-		 report_summary_energy(parts[2], rest));
+		 is_known ? report_summary_energy(parts[0], idle) : "an unknown part",
+		 report_summary_energy(parts[1], work), report_summary_energy(parts[2], rest));
 	return line;
 }
 

@@ -109,11 +109,13 @@ static void describe_counters(char place[static PLACE_SIZE], const struct counte
 	char count[NUMBER_SIZE], asked[NUMBER_SIZE];
 	const uint64_t missing_ns = gpu_counters_missing_ns(counters);
 
-	if (counters->refusal)
-		text_line_append(place, PLACE_SIZE, "; samples of its counters: %s",
-				 gpu_counters_refusal_words(counters->refusal));
+	if (counters->refusal || missing_ns)
+		text_line_append(place, PLACE_SIZE, "; samples of its counters: %s%s",
+				 counters->refusal ? gpu_counters_refusal_words(counters->refusal)
+						   : "none",
+				 counters->refusal && missing_ns ? ", none" : "");
 	if (missing_ns)
-		text_line_append(place, PLACE_SIZE, "; samples of its counters: none for %s of %s",
+		text_line_append(place, PLACE_SIZE, " for %s of %s",
 				 report_summary_time(missing_ns, count),
 				 report_summary_time(counters->asked_ns, asked));
 	if (counters->invalid)

@@ -91,7 +91,10 @@ static void write_resource(struct text_table *table, const struct report_tree *t
 	char text[RESOURCE_TEXT_SIZE];
 
 	text_table_cell(table, "%s", resource_writer_amount(resource, row->amount, text));
-	text_table_cell(table, "%s", resource_writer_amount(resource, row->idle, text));
+	text_table_cell(table, "%s",
+			row->idle_kind == RESOURCE_IDLE_UNKNOWN
+				? "-"
+				: resource_writer_amount(resource, row->idle, text));
 	text_table_cell(table, "%s", resource_writer_amount(resource, row->work, text));
 	text_table_cell(table, "%s", resource_writer_amount(resource, row->rest, text));
 	if (row->idle_kind == RESOURCE_IDLE_UNKNOWN || row->idle_kind == RESOURCE_IDLE_NONE)
@@ -266,7 +269,7 @@ int resource_writer_table(FILE *out, const struct report_tree *tree, const struc
 	char text[RESOURCE_TEXT_SIZE];
 
 	if (tree->nr_usage == 0) {
-		fprintf(out, "nothing of %s is here: NVML told none of these GPUs\n",
+		fprintf(out, "nothing of %s is here: fewer than two readings of NVML's have it\n",
 			is_energy(tree) ? "energy" : "use");
 		return 0;
 	}

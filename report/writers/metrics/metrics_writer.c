@@ -17,6 +17,7 @@
 
 #define NUMBER_SIZE 32u
 #define KILO        1000.0
+#define CALLER_SIZE 1024u
 #define TOP         20u /* by default */
 #define RANGE       "[range] "
 #define TOO_LOW     " (too low: the measurement's own time is in it)"
@@ -28,12 +29,55 @@ struct entry {
 	const struct report_metric *metric;
 };
 
-/* The frame that made the call. The innermost one is the call. */
-static const char *caller_of(const struct report_tree *tree, const struct report_metric_row *row)
+/* Returns the frame so many calls out of a node; REPORT_NODE_ROOT: there are fewer. */
+static uint32_t outer(const struct report_tree *tree, uint32_t node, uint32_t calls)
 {
-	const uint32_t parent = tree->nodes[row->node].parent;
+	while (calls-- && node != REPORT_NODE_ROOT)
+		node = tree->nodes[node].parent;
+	return node;
+}
 
-	return tree->strings[tree->nodes[parent == REPORT_NODE_ROOT ? row->node : parent].name];
+/* Returns how many calls out of their own two rows of a name differ. */
+static uint32_t distance(const struct report_tree *tree, uint32_t a, uint32_t b)
+{
+	uint32_t calls = 1;
+
+	a = outer(tree, a, 1);
+	b = outer(tree, b, 1);
+	for (; a != REPORT_NODE_ROOT && b != REPORT_NODE_ROOT; calls++) {
+		if (tree->nodes[a].name != tree->nodes[b].name)
+			break;
+		a = tree->nodes[a].parent;
+		b = tree->nodes[b].parent;
+	}
+	return calls;
+}
+
+/* Writes the frame that made the call, behind the one that tells the row from others of its name: "forward > launch".
+ * A node's innermost frame is the call. */
+static const char *caller_of(const struct report_tree *tree, const struct report_metric_row *row,
+			     uint32_t nr_rows, char text[static CALLER_SIZE])
+{
+	const uint32_t parent = outer(tree, row->node, 1);
+	const uint32_t caller = parent == REPORT_NODE_ROOT ? row->node : parent;
+	uint32_t calls = 1;
+
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		const struct report_metric_row *other = &tree->metrics->rows[i];
+
+		if (other == row || other->is_range != row->is_range ||
+		    strcmp(other->kernel, row->kernel) != 0)
+			continue;
+		const uint32_t apart = distance(tree, row->node, other->node);
+		calls = apart > calls ? apart : calls;
+	}
+	const uint32_t first = outer(tree, row->node, calls);
+	if (calls == 1 || first == REPORT_NODE_ROOT)
+		snprintf(text, CALLER_SIZE, "%s", tree->strings[tree->nodes[caller].name]);
+	else
+		snprintf(text, CALLER_SIZE, "%s%s%s", tree->strings[tree->nodes[first].name],
+			 calls == 2 ? " > " : " > … > ", tree->strings[tree->nodes[caller].name]);
+	return text;
 }
 
 static struct metric_figures figures_of(const struct report_tree *tree,
@@ -105,8 +149,9 @@ static uint32_t figures_in(const struct report_tree *tree, uint32_t nr_rows)
 
 /* shown: a set of enum figure_column. */
 static void write_row(struct text_table *table, const struct report_tree *tree,
-		      const struct report_metric_row *row, uint32_t shown)
+		      const struct report_metric_row *row, uint32_t nr_rows, uint32_t shown)
 {
+	char caller[CALLER_SIZE];
 	const struct metric_figures figures = figures_of(tree, row);
 	char text[NUMBER_SIZE];
 
@@ -127,7 +172,7 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 	else if (shown & FIGURE_INTENSITY)
 		text_table_cell(table, "%.1f", figures.flops_per_byte);
 	text_table_cell(table, "%s%s", row->is_range ? RANGE : "", row->kernel);
-	text_table_cell(table, "%s", caller_of(tree, row));
+	text_table_cell(table, "%s", caller_of(tree, row, nr_rows, caller));
 }
 
 static const char *heading_of(const struct report_metrics *metrics)
@@ -174,7 +219,7 @@ static int write_rows(FILE *out, const struct report_tree *tree, const struct te
 		if (!columns[i].figure || shown & columns[i].figure)
 			text_table_column(&table, &columns[i].column);
 	for (uint32_t i = 0; i < nr_rows; i++)
-		write_row(&table, tree, &metrics->rows[i], shown);
+		write_row(&table, tree, &metrics->rows[i], nr_rows, shown);
 	int error = text_table_end(&table);
 	if (metrics->nr_rows > top)
 		fprintf(out, "%14s %s more\n", "",
@@ -213,12 +258,13 @@ static void write_value(struct text_table *table, double value)
 }
 
 static int write_all(FILE *out, const struct report_tree *tree, const struct text_form *form,
-		     const struct report_metric_row *row)
+		     const struct report_metric_row *row, uint32_t nr_rows)
 {
 	struct text_table table;
+	char caller[CALLER_SIZE];
 
 	fprintf(out, "\n%s%s, launched by %s\n", row->is_range ? RANGE : "", row->kernel,
-		caller_of(tree, row));
+		caller_of(tree, row, nr_rows, caller));
 	text_table_begin(&table, out, form);
 	text_table_column(&table, &(struct text_column){"mean", 16, 0, false, 0});
 	text_table_column(&table, &(struct text_column){"min", 16, 1, false, 0});
@@ -297,7 +343,9 @@ static void say_none(FILE *out, const struct report_tree *tree)
 	}
 	fputs(tree->was_to_measure
 		      ? "--kernels or --ranges matches no name in this run, or its launches are "
-			"such as are never measured (docs/metrics.md)\n"
+			"such as are never measured (docs/metrics.md). --kernels takes mangled "
+			"names (report --demangle none); digits in names of ranges may be masked "
+			"(run --nvtx-digits keep)\n"
 		      : "run --metrics sol, or roofline, measures some\n",
 	      out);
 }
@@ -313,9 +361,10 @@ int metrics_writer_report(FILE *out, const struct report_tree *tree, const struc
 	report_summary_title(out, tree);
 	if (!metrics)
 		say_none(out, tree);
+	const uint32_t nr_rows = !metrics ? 0 : metrics->nr_rows < top ? metrics->nr_rows : top;
 	error = metrics_writer_table(out, tree, form, top);
-	for (uint32_t i = 0; metrics && i < metrics->nr_rows && i < top && !error; i++)
-		error = write_all(out, tree, form, &metrics->rows[i]);
+	for (uint32_t i = 0; i < nr_rows && !error; i++)
+		error = write_all(out, tree, form, &metrics->rows[i], nr_rows);
 	fputc('\n', out);
 	report_summary_write(out, tree, "");
 	report_summary_notices(out, tree, "");

@@ -15,6 +15,9 @@ same "sol: the rows have the kernels' time" \
 	"$(python3 -c 'import json, sys; print(sum(row["ns"] for row in json.load(open(sys.argv[1]))["kernel_metrics"]))' "$scratch/sol.json")" \
 	"$("$flamegrid" report "$scratch/sol" -f folded --unit ns | sum_folded)"
 "$flamegrid" report "$scratch/sol" --metrics >"$scratch/sol.table"
+profile helped --metrics sol --record nvtx --kernels '^r1$' -- "$BUILD/tests/fake_ranges" nested 2
+same "helped: rows of one helper are told apart" "$("$flamegrid" report "$scratch/helped" --metrics | grep '^r1' | LC_ALL=C sort | xargs -d'\n' printf '%s|')" \
+	"r1, launched by [NVTX]inner > … > launch|r1, launched by [NVTX]other > … > launch|"
 same "sol: each metric has values" "$("$flamegrid" report "$scratch/sol" --metrics -f csv | python3 -c '
 import csv, sys
 print(*sorted({row["metric"] for row in csv.DictReader(sys.stdin) if row["count"] != "0"}))')" \
@@ -95,7 +98,7 @@ same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
 profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2000 --devices 1
 "$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"
 contains "nothing: the reason" "$scratch/nothing.table" \
-	"nothing was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured"
+	"nothing was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured (docs/metrics.md). --kernels takes mangled names (report --demangle none)"
 same "nothing: the agent's note is no line" "$(cat "$scratch/nothing.table" "$scratch/nothing.err" | grep -c "was to be measured")" 0
 
 # Captured streams: the program's graphs stay whole, although CUPTI would break them.
@@ -195,7 +198,7 @@ contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is miss
 "$flamegrid" run --metrics sol,sm__cycles_active -- touch "$scratch/begun" 2>"$scratch/err"
 same "options: no ending: status" $? 125
 contains "options: no ending" "$scratch/err" \
-	"--metrics: sm__cycles_active: the name lacks an ending, such as .sum (flamegrid metrics names the endings)"
+	"--metrics: sm__cycles_active: neither sol nor roofline, and no metric with an ending such as .sum (flamegrid metrics --chip NAME names them)"
 check "options: no ending: no program" test ! -e "$scratch/begun"
 for option in --kernels --ranges; do
 	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
