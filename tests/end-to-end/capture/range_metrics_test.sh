@@ -96,6 +96,8 @@ contains "last: told" "$scratch/last.err" "a range last is not measured: it neve
 # A kernel of NCCL's may wait for what comes later: its range is given up, and others until its record has come.
 measure collective '' 4 sol collective
 same "collective: none" "$(measured collective)$(ledger collective)" "0 0 0 2"
+measure cooperative '' 4 sol cooperative
+same "cooperative: none" "$(measured cooperative)$(ledger cooperative)" "0 0 0 1"
 
 # Neither a capture nor a launch of NCCL's waits for the GPU's work, before, in or at the end of a range (fake_captures.c). The range
 # is given up, and the next one is measured.

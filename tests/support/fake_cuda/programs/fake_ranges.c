@@ -1,7 +1,7 @@
 /* Opens ranges of flamegrid.h around kernels in known numbers, for tests of measured ranges.
  *
  *   fake_ranges nested ROUNDS | steps ROUNDS | graphs | threads DEVICE | helper DEVICE | left |
- *               collective | failed
+ *               collective | cooperative | failed
  *
  * Kernels are named r0, r1 and r2; each case works on device 0, unless it says else.
  * - nested: in each round the range "outer" has a copy, r0, the range "inner" and r0 again; "inner" has r1, a wait for the
@@ -14,6 +14,7 @@
  * - helper: the same, but the other thread has no range.
  * - left: a thread ends in "left", with r0; then "after" has r1; the program ends in "last", with r2.
  * - collective: "comm" has r0, a kernel with the name of one of NCCL's, and r0; "behind" has r1, at once.
+ * - cooperative: "comm" has r0, a cooperative kernel with the name of one of NVSHMEM's, and r0.
  * - failed: "failed" has r0, a launch that fails, and r1; "copies" has a copy; behind a launch of NCCL's kernel that
  *   fails, "later" has r1.
  * Prints "kernels COUNT" in the end: the kernels that ran. */
@@ -34,6 +35,7 @@ static struct fake_cuda_kernel kernels[] = {
 	FAKE_CUDA_KERNEL_INIT("r1", FAKE_CUDA_FIXED_NS(2000)),
 	FAKE_CUDA_KERNEL_INIT("r2", FAKE_CUDA_FIXED_NS(3000)),
 	FAKE_CUDA_KERNEL_INIT("ncclDevKernel_AllReduce", FAKE_CUDA_FIXED_NS(4000)),
+	FAKE_CUDA_KERNEL_INIT("nvshmemi_barrier", FAKE_CUDA_FIXED_NS(5000)),
 };
 
 static struct {
@@ -198,6 +200,17 @@ static void collective(void)
 	flamegrid_range_pop();
 }
 
+static void cooperate(void)
+{
+	flamegrid_range_push("comm");
+	launch(0, self.stream);
+	require(cudaLaunchCooperativeKernel(&kernels[4], (dim3){8, 1, 1}, (dim3){64, 1, 1}, NULL, 0,
+					    self.stream));
+	self.nr_kernels++;
+	launch(0, self.stream);
+	flamegrid_range_pop();
+}
+
 static void launch_wrongly(int kernel)
 {
 	if (cudaLaunchKernel(&kernels[kernel], (dim3){8, 1, 1}, (dim3){4096, 1, 1}, NULL, 0,
@@ -233,6 +246,8 @@ static bool run(const char *what, int number)
 		leave();
 	} else if (strcmp(what, "collective") == 0) {
 		collective();
+	} else if (strcmp(what, "cooperative") == 0) {
+		cooperate();
 	} else if (strcmp(what, "failed") == 0) {
 		fail();
 	} else if (strcmp(what, "nested") == 0 || strcmp(what, "steps") == 0) {
@@ -252,7 +267,7 @@ int main(int argc, char **argv)
 	require(cudaMalloc(&self.memory, COPY_BYTES));
 	if (argc < 2 || !run(argv[1], argc > 2 ? atoi(argv[2]) : 0)) {
 		fputs("usage: fake_ranges nested ROUNDS|steps ROUNDS|graphs|threads DEVICE|helper "
-		      "DEVICE|left|collective|failed\n",
+		      "DEVICE|left|collective|cooperative|failed\n",
 		      stderr);
 		return 2;
 	}
