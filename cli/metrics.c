@@ -113,7 +113,8 @@ static int count_passes(const struct metrics_library *library, const char *chip,
 	if (result != CUPTI_ABI_SUCCESS && !config.unknown)
 		return fail(chip, result);
 	if (result == CUPTI_ABI_SUCCESS)
-		printf("%" PRIu32 " metrics, %" PRIu32 " %s\n", config.nr_names, config.nr_passes,
+		printf("%" PRIu32 " metric%s, %" PRIu32 " %s\n", config.nr_names,
+		       config.nr_names == 1 ? "" : "s", config.nr_passes,
 		       config.nr_passes == 1 ? "pass" : "passes");
 	const bool all = !config.unknown;
 	if (result == CUPTI_ABI_SUCCESS)

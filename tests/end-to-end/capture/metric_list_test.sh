@@ -12,7 +12,7 @@ same "one pass" "$("$flamegrid" metrics --chip GH100 sol,roofline)" "19 metrics,
 same "three passes" "$("$flamegrid" metrics --chip GH100 dram__bytes.sum,sm__throughput.avg)" "2 metrics, 3 passes"
 "$flamegrid" metrics --chip GH100 dram__bytes.sum,no__such.sum >"$scratch/out" 2>"$scratch/err"
 same "unknown: status" $? 1
-same "unknown: the others" "$(cat "$scratch/out")" "1 metrics, 1 pass"
+same "unknown: the others" "$(cat "$scratch/out")" "1 metric, 1 pass"
 contains "unknown: which one" "$scratch/err" "GH100 has no metric no__such.sum"
 "$flamegrid" metrics --chip XX1 sol 2>"$scratch/err"
 same "no chip: status" $? 1
