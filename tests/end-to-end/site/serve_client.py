@@ -165,8 +165,10 @@ def held():
 
 # Each ends behind as many events more, however long they took.
 chrome = subprocess.run([flamegrid, "timeline", f"{folder}/kept", "-f", "chrome"], capture_output=True, check=True).stdout
-times = sorted(event["ts"] for event in json.loads(chrome)["traceEvents"] if event["ph"] == "E")
-ends = [int((times[len(times) * i // 101] - times[0]) * 1000) + 1 for i in range(1, 101)]
+events = json.loads(chrome)["traceEvents"]
+first = min(event["ts"] for event in events if event["ph"] in "iB")
+times = sorted(event["ts"] for event in events if event["ph"] == "E")
+ends = [int((times[len(times) * i // 101] - first) * 1000) + 1 for i in range(1, 101)]
 with concurrent.futures.ThreadPoolExecutor(100) as pool:
     parts = list(pool.map(lambda end: made(links["kept"] + f"timeline?to={end}ns")[0::2], ends))
 tell("a hundred clients with a part of their own each", ({status for status, _ in parts}, len({body for _, body in parts}) > 50), ({200}, True))
