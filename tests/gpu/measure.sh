@@ -14,7 +14,7 @@ all_parts="
 	restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl
 	ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost
 	backwardranks compiled aoti jax serve clocks use pm price priceddp keepcost meter tails stalls exact exactlong metrics
-	tables worst energy ncclbeside
+	rangesbeside tables worst energy ncclbeside
 "
 root=$(readlink -f "$1") || exit 1
 out=$2

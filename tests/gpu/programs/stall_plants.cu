@@ -9,14 +9,15 @@
 
 static const int THREADS = 256, BLOCKS = 132 * 4, WORDS = 1 << 26;
 
-__global__ void strided(const float *from, float *to, int steps)
+// Each load waits for the one before. Loads that do not would wait for room in the load unit's queue as well, by chance more
+// of the time.
+__global__ void strided(const unsigned int *from, float *to, int steps)
 {
 	unsigned int at = (blockIdx.x * blockDim.x + threadIdx.x) * 33;
-	float sum = 0;
 
-	for (int i = 0; i < steps; i++, at += 33 * 132 * 4 * 256)
-		sum += from[at % WORDS]; // plant: strided long scoreboard
-	to[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+	for (int i = 0; i < steps; i++)
+		at += 33 * 132 * 4 * 256 + from[at % WORDS]; // plant: strided long scoreboard
+	to[blockIdx.x * blockDim.x + threadIdx.x] = static_cast<float>(at);
 }
 
 __device__ __forceinline__ float leaf(float value, int steps)
@@ -74,7 +75,8 @@ __global__ void tensor(half *to, int steps)
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 40;
-	float *from, *to;
+	unsigned int *from;
+	float *to;
 	half *matrices;
 
 	if (cudaMalloc(&from, WORDS * sizeof(*from)) || cudaMalloc(&to, BLOCKS * THREADS * sizeof(*to)) ||

@@ -248,6 +248,30 @@ static void work_of_hardly_any_time_gets_the_power_of_all_work(void **state)
 	assert_in_range(fit.class_rate[3], 400000, 600000);
 }
 
+/* As cuBLAS sets a few bytes before each product. */
+static void work_of_hardly_any_time_takes_nothing_from_its_company(void **state)
+{
+	(void)state;
+	add(0, 0, 70000, 0, 0);
+	for (uint32_t i = 0; i < 60; i++) {
+		struct resource_interval *interval = &intervals[nr];
+
+		if (i % 3) {
+			add(1000, 0, 70000, 500000, 0);
+			interval->class_ns[3] = S / 2000;
+		} else {
+			add(0, 1000, 70000, 0, 300000);
+		}
+		interval->amount = i % 2 ? interval->amount + 5700 : interval->amount - 5700;
+	}
+	resource_fit_make(intervals, nr, &power, &fit);
+	assert_true(fit.apart[1] == 1 && fit.apart[2] == 1 && fit.apart[3] < 1e-9);
+	assert_in_range(fit.class_rate[1], 498000, 502000);
+	assert_true(fit.error_rate[1] < 2000 && fit.error_rate[2] < 2000);
+	assert_in_range(fit.class_rate[3], 400000, 500000);
+	assert_int_equal(fit.error_rate[3], RESOURCE_RATE_UNKNOWN);
+}
+
 static void random_mixes_tell_each_class(void **state)
 {
 	uint32_t truth[RESOURCE_CLASSES];
@@ -289,6 +313,7 @@ int main(void)
 		TEST(what_is_apart_is_one_minus_r_squared),
 		TEST(noise_does_not_tell_kernels_of_one_mix_apart),
 		TEST(work_of_hardly_any_time_gets_the_power_of_all_work),
+		TEST(work_of_hardly_any_time_takes_nothing_from_its_company),
 		TEST(random_mixes_tell_each_class),
 	};
 
