@@ -7,8 +7,9 @@
 #define IDLE_SHARE 0.01 /* less work than that is none */
 #define BUSY_RANGE 0.1  /* the shares of work have to differ by so much for a straight line */
 #define PULL       1e-3 /* towards the rate of all work, of a class's own weight */
-#define PULL_ALL                                                                                   \
-	1e-5 /* the same, of the weight of all: else work of hardly any time gets what others miss */
+/* The same, of the weight of all: else work of hardly any time gets what others miss. A class of less weight takes that
+ * rate, and nothing from classes that it always runs beside. */
+#define PULL_ALL    1e-5
 #define LEAST_PIVOT 1e-9 /* less of a class is left by rounding alone */
 #define SWEEPS      400u
 #define STILL       1e-7 /* of the largest rate */
@@ -130,16 +131,23 @@ static void make_equations(const struct resource_interval *intervals, uint32_t n
 	}
 }
 
+static double weight_of_all(const struct equations *equations)
+{
+	double all = 0;
+
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
+		all += equations->of[i][i];
+	return all;
+}
+
 /* Least squares without negative rates, one class after the other, until nothing moves. */
 static void solve(const struct equations *equations, struct resource_fit *fit)
 {
-	const double common = (double)fit->work_rate;
-	double rates[RESOURCE_CLASSES], moved = 1, most = 0, all = 0;
+	const double common = (double)fit->work_rate, all = weight_of_all(equations);
+	double rates[RESOURCE_CLASSES], moved = 1, most = 0;
 
-	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		rates[i] = common;
-		all += equations->of[i][i];
-	}
 	for (uint32_t sweep = 0; sweep < SWEEPS && moved > STILL * most; sweep++) {
 		moved = 0;
 		for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
@@ -164,11 +172,12 @@ static void solve(const struct equations *equations, struct resource_fit *fit)
 static double left_of(const struct equations *equations, uint32_t class)
 {
 	struct equations left = *equations;
-	const double all = equations->of[class][class];
+	const double all = equations->of[class][class], least = PULL_ALL * weight_of_all(equations);
 
 	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++) {
 		/* A class that follows from those before it tells no more. */
-		if (i == class || left.of[i][i] <= LEAST_PIVOT * equations->of[i][i])
+		if (i == class || equations->of[i][i] < least ||
+		    left.of[i][i] <= LEAST_PIVOT * equations->of[i][i])
 			continue;
 		for (uint32_t j = 0; j < RESOURCE_CLASSES; j++) {
 			const double factor = left.of[j][i] / left.of[i][i];
