@@ -234,8 +234,12 @@ bool device_counters_close(struct device_counters *counters,
 			   const struct device_launches_mark *beside, uint64_t nr_own,
 			   enum device_counters_fate fate)
 {
+	const uint64_t before_ns = realtime_ns();
 	const int closed = pop(counters);
 
+	/* Halfway: the GPU's clock may differ a little. */
+	measurements_end(device_counters_measurement(counters),
+			 before_ns + (realtime_ns() - before_ns) / 2);
 	/* What was launched until then is counted with it. */
 	if (fate == DEVICE_COUNTERS_DONE && device_launches_were_shared(beside, nr_own))
 		fate = DEVICE_COUNTERS_SHARED;

@@ -102,7 +102,12 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 		verdict = launch_choice_enter(self.choice, key, call->symbol_name);
 	if (verdict == LAUNCH_WAITING)
 		waiting_work_launched();
-	if (verdict != LAUNCH_WANTED || measured_launch_is() || !waiting_work_is_none() ||
+	if (verdict == LAUNCH_WANTED && !waiting_work_is_none()) {
+		record_ring_count(self.definitions->ring, measured_calls_device(call),
+				  LEDGER_METRIC_REFUSED, 1, 0);
+		verdict = LAUNCH_WAITING;
+	}
+	if (verdict != LAUNCH_WANTED || measured_launch_is() ||
 	    !measured_launch_begin(cbid, call, stack_id, key, is_first))
 		metrics_lock_release();
 }

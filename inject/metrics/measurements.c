@@ -15,6 +15,7 @@ struct part {
 	uint32_t first, second, last; /* correlation ids of calls; second 0: there is none */
 	uint32_t nr_kernels, nr_records;
 	uint64_t begin_ns, end_ns;
+	uint64_t closed_ns; /* when the range's work had ended; 0: it is open */
 };
 
 struct measurement {
@@ -180,6 +181,16 @@ void measurements_uncall(uint32_t number, uint32_t nr_kernels)
 	pthread_mutex_unlock(&self.lock);
 }
 
+void measurements_end(uint32_t number, uint64_t closed_ns)
+{
+	struct measurement *measurement = &self.all[number];
+
+	pthread_mutex_lock(&self.lock);
+	if (measurement->is_used && measurement->nr_parts)
+		measurement->parts[measurement->nr_parts - 1].closed_ns = closed_ns;
+	pthread_mutex_unlock(&self.lock);
+}
+
 void measurements_shared(uint32_t number)
 {
 	pthread_mutex_lock(&self.lock);
@@ -236,10 +247,14 @@ void measurements_give_up(uint32_t number)
 	pthread_mutex_unlock(&self.lock);
 }
 
-static bool has_call(const struct part *part, uint32_t correlation_id)
+/* Another thread may have its id from before the range's end, and launch behind it. */
+static bool has_kernel(const struct part *part, const struct measured_kernel *kernel)
 {
-	return correlation_id == part->first ||
-	       (part->second && correlation_id - part->second <= part->last - part->second);
+	const uint32_t id = kernel->correlation_id;
+
+	return id == part->first ||
+	       (part->second && id - part->second <= part->last - part->second &&
+		(part->closed_ns == 0 || kernel->begin_ns < part->closed_ns));
 }
 
 static bool take(struct measurement *measurement, const struct measured_kernel *kernel)
@@ -249,7 +264,7 @@ static bool take(struct measurement *measurement, const struct measured_kernel *
 	for (uint32_t i = 0; i < measurement->nr_parts; i++) {
 		struct part *part = &measurement->parts[i];
 
-		if (!has_call(part, kernel->correlation_id))
+		if (!has_kernel(part, kernel))
 			continue;
 		if (part->nr_records == 0 || kernel->begin_ns < part->begin_ns)
 			part->begin_ns = kernel->begin_ns;

@@ -39,6 +39,10 @@ void measurements_launch(uint32_t number, uint32_t correlation_id, uint64_t now_
 void measurements_call(uint32_t number, uint32_t correlation_id, uint32_t nr_kernels);
 void measurements_uncall(uint32_t number, uint32_t nr_kernels);
 
+/* Ends the last range, when its work had ended: kernels that begin later are not its own, whatever their ids.
+ * CLOCK_REALTIME. */
+void measurements_end(uint32_t number, uint64_t closed_ns);
+
 /* Says that other work may have been counted with the last launch; or that it failed, so that there is no record, and
  * the measurement ends. */
 void measurements_shared(uint32_t number);
@@ -55,7 +59,7 @@ void measurements_give_up(uint32_t number);
 /* A kernel's record. */
 struct measured_kernel {
 	uint32_t correlation_id, name_id, device_id;
-	uint64_t begin_ns, end_ns; /* by any clock */
+	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME */
 };
 
 /* Takes a kernel's record. Costs one load while nothing is being measured. */

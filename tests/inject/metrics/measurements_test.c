@@ -302,6 +302,24 @@ static void a_range_without_any_value_is_lost(void **state)
 	assert_false(next(&head, sums));
 }
 
+/* Another thread drew its id within the range, and launched behind it. */
+static void a_kernel_that_begins_behind_a_range_is_not_its_own(void **state)
+{
+	struct definition_kernel_metrics head;
+	struct definition_metric_sum sums[3];
+
+	(void)state;
+	const uint32_t number = begin_range();
+	measurements_end(number, 1000);
+	record_of(17, 3, 1000, 1500);
+	record_of(20, 3, 400, 700);
+	record_of(10, 3, 999, 1200);
+	give(number, 4, 8);
+	assert_true(next(&head, sums));
+	assert_int_equal(head.total_ns, 800);
+	assert_true(sums[2].sum == 2);
+}
+
 static void ids_of_a_range_may_wrap(void **state)
 {
 	struct definition_kernel_metrics head;
@@ -382,6 +400,7 @@ int main(void)
 		TEST(a_measurement_without_any_value_is_lost),
 		TEST(a_range_has_the_time_and_the_number_of_its_kernels),
 		TEST(a_range_without_any_value_is_lost),
+		TEST(a_kernel_that_begins_behind_a_range_is_not_its_own),
 		TEST(ids_of_a_range_may_wrap),
 		TEST(a_range_of_unknown_kernels_takes_what_has_come),
 		TEST(a_range_without_kernels_is_not_measured),
