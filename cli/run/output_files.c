@@ -22,6 +22,7 @@
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
 #include "report/view/report_subject.h"
+#include "report/writers/metrics/metrics_summary.h"
 #include "report/writers/text_table.h"
 
 #define TOP         5u /* kernels and copies */
@@ -125,6 +126,7 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	report_summary_ledger(out, tree, prefix);
 	report_summary_planes(out, tree, prefix);
 	report_summary_memory(out, tree, prefix);
+	metrics_summary_line(out, tree, prefix);
 	report_summary_cost(out, tree, prefix);
 	memory_text_take(&memory, &text, &size);
 	return text;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/ledger.h"
-#include "proto/metric_notice.h"
+#include "metrics_summary.h"
+
 #include "report/metrics/metric_figures.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
@@ -308,48 +308,6 @@ int metrics_writer_table(FILE *out, const struct report_tree *tree, const struct
 	return error;
 }
 
-static const struct report_loss *loss_of(const struct report_tree *tree, enum ledger_reason reason)
-{
-	for (uint32_t i = 0; i < tree->nr_losses; i++)
-		if (strcmp(tree->strings[tree->losses[i].reason], ledger_reason_name(reason)) == 0)
-			return &tree->losses[i];
-	return NULL;
-}
-
-/* Says why there is no measurement. */
-static void say_none(FILE *out, const struct report_tree *tree)
-{
-	static const enum ledger_reason reasons[] = {LEDGER_METRIC_LOST, LEDGER_METRIC_SHARED,
-						     LEDGER_METRIC_REFUSED};
-	char text[NUMBER_SIZE];
-
-	fputs("\nnothing was measured: ", out);
-	for (uint32_t i = 0; i < tree->nr_notices; i++) {
-		const char *notice = tree->strings[tree->notices[i].text];
-
-		if (metric_notice_is_refusal(notice)) {
-			fprintf(out, "%s\n", notice);
-			return;
-		}
-	}
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
-		const struct report_loss *loss = loss_of(tree, reasons[i]);
-
-		if (loss) {
-			fprintf(out, "%s: %s (docs/data-loss.md)\n", tree->strings[loss->text],
-				report_summary_count(loss->count, text));
-			return;
-		}
-	}
-	fputs(tree->was_to_measure
-		      ? "--kernels or --ranges matches no name in this run, or its launches are "
-			"such as are never measured (docs/metrics.md). --kernels takes mangled "
-			"names (report --demangle none); digits in names of ranges may be masked "
-			"(run --nvtx-digits keep)\n"
-		      : "run --metrics sol, or roofline, measures some\n",
-	      out);
-}
-
 int metrics_writer_report(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			  uint32_t top)
 {
@@ -359,8 +317,10 @@ int metrics_writer_report(FILE *out, const struct report_tree *tree, const struc
 	if (top == 0)
 		top = TOP;
 	report_summary_title(out, tree);
-	if (!metrics)
-		say_none(out, tree);
+	if (!metrics) {
+		fputc('\n', out);
+		metrics_summary_none(out, tree);
+	}
 	const uint32_t nr_rows = !metrics ? 0 : metrics->nr_rows < top ? metrics->nr_rows : top;
 	error = metrics_writer_table(out, tree, form, top);
 	for (uint32_t i = 0; i < nr_rows && !error; i++)

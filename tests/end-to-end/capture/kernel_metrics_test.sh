@@ -37,6 +37,7 @@ print(marked == {name for name in names if name.endswith("_elapsed")} and len(ma
       marked == {metric["name"] for row in rows for metric in row["metrics"] if metric["too_low"]})' "$scratch/sol.json")" "True True"
 "$flamegrid" report "$scratch/sol" -f table >"$scratch/sol.whole"
 contains "sol: the usual table has the rows" "$scratch/sol.whole" "Measured kernels"
+contains "sol: the run's end says so" "$scratch/sol.err" "flamegrid: 30 measurements of kernels, in 3 rows (report --metrics)"
 valid_report "$scratch/sol"
 
 profile roofline --metrics roofline --launches 2 -- "$fake_launches" --launches 200 --kernels 1 --devices 1
@@ -99,6 +100,7 @@ profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2
 "$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"
 contains "nothing: the reason" "$scratch/nothing.table" \
 	"nothing was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured (docs/metrics.md). --kernels takes mangled names (report --demangle none)"
+contains "nothing: the run's end says so" "$scratch/nothing.err" "flamegrid: nothing was measured: --kernels or --ranges matches"
 same "nothing: the agent's note is no line" "$(cat "$scratch/nothing.table" "$scratch/nothing.err" | grep -c "was to be measured")" 0
 
 # Captured streams: the program's graphs stay whole, although CUPTI would break them.
