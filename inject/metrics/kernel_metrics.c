@@ -75,7 +75,7 @@ bool kernel_metrics_has_begun(void)
 static void launches_waiting(void)
 {
 	waiting_work_launched();
-	if (measured_launch_is() && metrics_lock_take(METRICS_LOCK_CAPTURE_S)) {
+	if (measured_launch_is() && metrics_lock_take_first()) {
 		measured_launch_cut();
 		metrics_lock_release();
 	}
@@ -121,7 +121,7 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	int saved_errno = errno;
 
 	if (capture_calls_begin(cbid)) {
-		bool locked = metrics_lock_take(METRICS_LOCK_CAPTURE_S);
+		bool locked = metrics_lock_take_first();
 
 		if (locked) {
 			measured_range_cut();

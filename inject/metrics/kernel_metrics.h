@@ -3,7 +3,7 @@
  * into a table. Nothing is replayed.
  *
  * A capture does not wait for the GPU, but for the cases that measured_launch.h and measured_range.h name. If another
- * thread is in a call of CUPTI's, it waits for that, at most METRICS_LOCK_CAPTURE_S.
+ * thread is in a call of CUPTI's, it waits for that, at most METRICS_LOCK_FIRST_S.
  *
  * Or it measures ranges of the program (--ranges, nvtx_ranges.h). A range counts from its first call that asks the GPU
  * for work to its end, where its thread waits for the context's work. What other threads launch in the context

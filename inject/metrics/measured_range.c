@@ -119,7 +119,7 @@ static void range_ends(uint8_t token, bool with_thread)
 
 	/* In a forked child the lock may be held for good. */
 	if (!is_owner() || lifecycle_state() == LIFECYCLE_FORKED ||
-	    !metrics_lock_take(METRICS_LOCK_CAPTURE_S))
+	    !metrics_lock_take(METRICS_LOCK_FIRST_S))
 		return;
 	if (goes_on(token) && with_thread)
 		measured_range_cut_unended();
@@ -275,7 +275,7 @@ void measured_range_enter(const struct measured_range_call *call)
 {
 	if (launches_waiting(call->cbid, call->data)) {
 		waiting_work_launched();
-		if (is_any() && metrics_lock_take(METRICS_LOCK_CAPTURE_S)) {
+		if (is_any() && metrics_lock_take_first()) {
 			measured_range_cut();
 			metrics_lock_release();
 		}

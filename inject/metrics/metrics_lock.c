@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,24 +13,45 @@
 #include "inject/base/monotonic.h"
 
 #define WAIT_TURNS    3u
+#define FIRST_TURNS   1000u   /* who goes first has the lock by then */
 #define WAIT_PARTS    128u    /* pauses of a wait are such parts of it, */
 #define WAIT_LEAST_NS 50000   /* but none below this, */
 #define WAIT_MOST_NS  1000000 /* and none above */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t nr_first; /* threads that wait for it and go before all others */
 
 bool metrics_lock_try(void)
 {
-	return pthread_mutex_trylock(&lock) == 0;
+	return !atomic_load(&nr_first) && pthread_mutex_trylock(&lock) == 0;
 }
 
-bool metrics_lock_take(time_t seconds)
+static bool take(time_t seconds)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += seconds;
 	return pthread_mutex_timedlock(&lock, &until) == 0;
+}
+
+bool metrics_lock_take(time_t seconds)
+{
+	for (uint32_t turn = 0; take(seconds); turn++) {
+		if (turn == FIRST_TURNS || !atomic_load(&nr_first))
+			return true;
+		pthread_mutex_unlock(&lock);
+		sched_yield();
+	}
+	return false;
+}
+
+bool metrics_lock_take_first(void)
+{
+	atomic_fetch_add(&nr_first, 1);
+	bool is_taken = take(METRICS_LOCK_FIRST_S);
+	atomic_fetch_sub(&nr_first, 1);
+	return is_taken;
 }
 
 void metrics_lock_release(void)
@@ -61,7 +83,8 @@ bool metrics_lock_wait(const struct metrics_lock_wait *wait)
 	while (idle_context_state(device_id) == IDLE_CONTEXT_WORKS) {
 		pthread_mutex_unlock(&lock);
 		pause_since(start_ns);
-		pthread_mutex_lock(&lock);
+		while (!metrics_lock_take(METRICS_LOCK_FIRST_S))
+			;
 		if (!wait->goes_on(wait->id))
 			return false;
 	}

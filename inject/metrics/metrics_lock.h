@@ -1,6 +1,6 @@
 /* The lock around all calls of CUPTI's that measure, and waits for the GPU that give it back meanwhile. From a measured
  * launch's enter to its exit the launching thread holds it, but for such waits. While it is held, no thread begins a
- * capture, unless it waited METRICS_LOCK_CAPTURE_S in vain. Any thread. */
+ * capture, unless it waited METRICS_LOCK_FIRST_S in vain. Any thread. */
 #ifndef METRICS_LOCK_H
 #define METRICS_LOCK_H
 
@@ -8,15 +8,16 @@
 #include <stdint.h>
 #include <time.h>
 
-#define METRICS_LOCK_CAPTURE_S                                                                     \
-	10 /* the most that a capture's begin, or a range's end, waits for CUPTI's calls */
-#define METRICS_LOCK_CALLBACK_S 1 /* or a launch, or the end of a context or of the run */
+#define METRICS_LOCK_FIRST_S    10 /* the most that who goes first, or a range's end, waits */
+#define METRICS_LOCK_CALLBACK_S 1  /* or a launch, or the end of a context or of the run */
 
 struct device_counters;
 
-/* Each returns whether the thread holds it now. */
+/* Each returns whether the thread holds it now. A capture's begin, and a launch of a kernel that waits for other GPUs,
+ * go first: they wait for one thread's calls of CUPTI's at most. */
 bool metrics_lock_try(void);
 bool metrics_lock_take(time_t seconds);
+bool metrics_lock_take_first(void);
 
 void metrics_lock_release(void);
 
