@@ -337,6 +337,15 @@ const char *capture_options_of_counters(const struct capture_options *options)
 							: NULL;
 }
 
+/* Returns whether less than the whole run may be captured. */
+static bool has_windows(const struct capture_options *options)
+{
+	char text[WINDOW_OPTIONS_SIZE];
+
+	window_options_format(&options->window, text);
+	return text[0] || options->delay_ns || options->duration_ns;
+}
+
 int capture_options_check(const struct capture_options *options, char **error)
 {
 	const bool stalls = options->record & RECORD_OPTION_STALLS;
@@ -350,6 +359,11 @@ int capture_options_check(const struct capture_options *options, char **error)
 		return error_text_set(error, -EINVAL,
 				      "--sample-gpu and --record stalls are two ways of sampling, "
 				      "and a process has one: choose one");
+	if (options->metrics.nr_names && has_windows(options))
+		return error_text_set(error, -EINVAL,
+				      "--metrics measures nothing in a run with capture windows "
+				      "(--delay, --duration, --duty, --capture-range, --dormant): "
+				      "choose one");
 	return 0;
 }
 
@@ -362,15 +376,6 @@ bool capture_options_is_in_environment(const char *name)
 			return value && *value;
 	}
 	return false;
-}
-
-/* Returns whether less than the whole run may be captured. */
-static bool has_windows(const struct capture_options *options)
-{
-	char text[WINDOW_OPTIONS_SIZE];
-
-	window_options_format(&options->window, text);
-	return text[0] || options->delay_ns || options->duration_ns;
 }
 
 static int export_window(const struct capture_options *options, uint64_t now_ns,

@@ -291,10 +291,6 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return option_line_refuse(&option_table_run,
 					  "--metrics measures kernels or ranges: choose one of "
 					  "--kernels and --ranges");
-	result = capture_options_check(&options->capture, &error);
-	if (!taken(result, error))
-		return EXIT_RUN_OWN;
-	say_counters(options);
 	given = destinations_of(options);
 	result = check_destinations(&given, "", &error);
 	if (!taken(result, error))
@@ -302,6 +298,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	choose_destination(options, &configured, &given);
 	if (options->dormant)
 		options->capture.window = (struct window_options){.dormant = true};
+	result = capture_options_check(&options->capture, &error);
+	if (!taken(result, error))
+		return EXIT_RUN_OWN;
+	say_counters(options);
 	if (options->nvtx ||
 	    (options->capture.metrics.nr_names && options->capture.metrics.are_ranges))
 		options->capture.record |= RECORD_OPTION_NVTX;

@@ -132,7 +132,7 @@ same "held pass: measured, shared, lost, refused" \
 profile counted --metrics dram__bytes_read.sum --launches 4 --api all -- "$BUILD/tests/fake_graphs" --eager 40
 same "counted calls: values" "$(values counted)" ok
 same "counted calls: the program saw nothing" "$(sed 's/ready .*//' "$scratch/counted.out")" "$(sed 's/ready .*//' "$scratch/graphs.out")"
-profile window --metrics sol --delay 1ms -- "$fake_launches" --launches 20000 --devices 1
+profile window --metrics sol -- env FLAMEGRID_WINDOW=duty=20000000/60000000 "$fake_launches" --launches 20000 --devices 1
 contains "window: the reason" "$scratch/window.err" "kernels are not measured: the run has capture windows"
 check "window: no range" test ! -s "$scratch/window.ranges"
 
@@ -215,6 +215,11 @@ for other in "--metrics sol" "--metrics sol --ranges x"; do
 	"$flamegrid" run $other --sample-gpu 1000/s -- true 2>"$scratch/err"
 	same "options: $other with exact windows: status" $? 125
 	contains "options: $other with exact windows" "$scratch/err" "--metrics and --sample-gpu need the same counters"
+done
+for window in "--delay 1s" "--duration 1s" "--duty 1s/5s" "--capture-range profiler" --dormant; do
+	"$flamegrid" run --metrics sol $window -- true 2>"$scratch/err"
+	same "options: $window: status" $? 125
+	contains "options: $window" "$scratch/err" "--metrics measures nothing in a run with capture windows"
 done
 "$flamegrid" run --sample-gpu 1000/s --record stalls -- true 2>"$scratch/err"
 same "options: both ways of sampling: status" $? 125
