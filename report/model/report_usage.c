@@ -50,6 +50,7 @@ static void describe_resource(const struct resource_usage_device *device, enum r
 		.unfitted = from->unfitted,
 		.residual = from->fit.residual,
 		.sample_ns = from->sample_ns,
+		.sample_mismatch = from->sample_mismatch,
 	};
 	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		gpu->classes[i].values[resource] = (struct report_resource_value){

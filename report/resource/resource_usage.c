@@ -395,8 +395,9 @@ static int fit_resource(struct resource_usage_device *device, enum resource reso
 
 /* Samples tell more than rows of telemetry if there are more of them. */
 static int fit_samples(struct resource_usage_device *device, enum resource resource,
-		       const struct resource_stretches *samples)
+		       const struct logged *logged)
 {
+	const struct resource_stretches *samples = &logged->samples;
 	struct resource_usage_sum *of = &device->resources[resource];
 	struct resource_fit fit;
 	uint64_t ns = 0;
@@ -411,6 +412,7 @@ static int fit_samples(struct resource_usage_device *device, enum resource resou
 	of->fit = fit;
 	of->unfitted = RESOURCE_FITTED;
 	of->sample_ns = ns / samples->count;
+	of->sample_mismatch = resource_samples_mismatch(samples, &logged->stretches, resource);
 	return 0;
 }
 
@@ -433,7 +435,7 @@ static int fit_device(struct resource_usage_device *device, struct logged *logge
 	for (uint32_t i = 0; i < RESOURCES && !error; i++) {
 		error = fit_resource(device, (enum resource)i, &logged->stretches, unfitted);
 		if (!error && !unfitted)
-			error = fit_samples(device, (enum resource)i, &logged->samples);
+			error = fit_samples(device, (enum resource)i, logged);
 	}
 	return error;
 }

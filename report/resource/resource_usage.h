@@ -37,6 +37,7 @@ struct resource_usage_sum {
 	struct resource_fit fit;
 	/* the mean length of the samples of counters (counter_sampling.h) over which it is fitted; 0: over telemetry */
 	uint64_t sample_ns;
+	double sample_mismatch; /* by how much those differ from telemetry (resource_samples_mismatch()) */
 };
 
 struct resource_usage_device {

@@ -104,6 +104,15 @@ options=(--timeline all)
 run timeline hot+cold:12 idle:4 hot+cold:8
 options=()
 loop timeline
+# GPM has half of the multiprocessors' use that samples have: one of them is wrong. The others' values stay sure.
+FAKE_NVML='*:active=30000' run differs hot+cold:12 idle:4 hot+cold:8
+valid_report "$scratch/differs" --planes use
+same "differs: confidence of kernels" "$(python3 -c 'import json, sys
+row, = json.load(open(sys.argv[1]))["resources"]
+print([({kernel[meter]["confidence"] for kernel in row["kernels"] if kernel["kernel"] in ("hot", "cold")}, row[meter]["sample_mismatch"] > 0.2)
+    for meter in ("sm", "tensor")])' "$scratch/valid.json")" "[({'low'}, True), ({'high'}, False)]"
+"$flamegrid" report "$scratch/differs" --planes use -f table >"$scratch/table" 2>&1
+contains "differs: the table says so" "$scratch/table" "SM active: samples and NVML's readings differ by "
 unset FAKE_CUDA_POWER FAKE_CUDA_POWER_MW
 
 # ---- what prevents them is said
