@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -15,6 +16,9 @@
 #include "inject/metrics/metrics_config.h"
 #include "options/option_line.h"
 #include "proto/options/metric_options.h"
+#include "report/names/text_line.h"
+
+#define CHIPS_SIZE 512 /* of all names */
 
 /* Maps the first libcupti that has the functions. */
 static bool open_library(struct metrics_library *library)
@@ -34,6 +38,23 @@ static bool open_library(struct metrics_library *library)
 		return true;
 	}
 	log_error("no libcupti of CUDA 12.6 or later was found (looked at %s)", search.looked);
+	return false;
+}
+
+/* Returns whether the library has a chip of this name, or cannot tell. Else says which it has. */
+static bool knows_chip(const struct metrics_library *library, const char *chip)
+{
+	struct metrics_chips chips = {.size = sizeof(chips)};
+	char names[CHIPS_SIZE] = "";
+
+	if (library->call[METRICS_HOST_CHIPS](&chips) != CUPTI_ABI_SUCCESS || chips.count == 0)
+		return true;
+	for (size_t i = 0; i < chips.count; i++) {
+		if (strcmp(chips.names[i], chip) == 0)
+			return true;
+		text_line_append(names, sizeof(names), "%s%s", i ? ", " : "", chips.names[i]);
+	}
+	log_error("there is no chip %s; there are %s", chip, names);
 	return false;
 }
 
@@ -139,6 +160,8 @@ int verb_metrics(const char *program, int argc, char **argv)
 		return EXIT_FAILED;
 	if (!chip)
 		return list_chips(&library);
+	if (!knows_chip(&library, chip))
+		return EXIT_FAILED;
 	return argv[optind] ? count_passes(&library, chip, argv[optind])
 			    : list_metrics(&library, chip);
 }

@@ -110,6 +110,10 @@ static int set_resource_weight(struct report *report)
 			"nvlink and pcie are for --planes use");
 	if (!resources)
 		return OPTION_LINE_GO;
+	if (report->given[REPORT_DETAIL_UNIT])
+		return option_line_refuse(&option_table_report,
+					  "--unit is for time: --planes energy and use have units "
+					  "of their own");
 	if ((format == REPORT_FOLDED || format == REPORT_HTML) &&
 	    !report->given[REPORT_DETAIL_WEIGHT])
 		*weight = FOLDED_RESOURCE +

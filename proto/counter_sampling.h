@@ -67,12 +67,12 @@ struct counter_state {
 	uint64_t kept;    /* of them: those of windows that are kept */
 	uint64_t unsent;  /* of those: the agent had no room for them */
 	uint64_t
-		dropped; /* first ones, and others whose time cannot be or came before; in no other number */
+		dropped; /* first ones, and others with an impossible time, or one that came before; in no other number */
 	uint64_t
 		overflows; /* CUPTI's buffer was full: the sampling began anew, and samples are missing */
 	uint64_t asked_ns; /* time in which samples were wanted; 0: not known, of an older agent */
 	uint64_t covered_ns; /* of it: time that samples cover, kept or not */
-	uint64_t invalid; /* of samples: those with a value that cannot be, and that is not known */
+	uint64_t invalid; /* of samples: those with an impossible value, which is not known */
 };
 
 static_assert(sizeof(struct counter_state) == 96, "no hole");

@@ -80,7 +80,7 @@ static int write_memory(const struct output_dir *output, const char *name, enum 
 }
 
 /* Writes the kernels and copies that took longest, for people at a terminal. */
-static void write_top(FILE *out, const struct report_tree *tree)
+static int write_top(FILE *out, const struct report_tree *tree)
 {
 	const uint64_t total_ns = tree->plane_totals[REPORT_PLANE_GPU].ns;
 	struct report_groups groups;
@@ -89,9 +89,11 @@ static void write_top(FILE *out, const struct report_tree *tree)
 	char text[NUMBER_SIZE];
 
 	terminal_read(&terminal, STDERR_FILENO);
-	if (!terminal.is_terminal || !log_shows(LOG_LEVEL_NOTICE) || !total_ns ||
-	    report_groups_init(&groups, tree, REPORT_GROUP_ACTIVITY, NULL))
-		return;
+	if (!terminal.is_terminal || !log_shows(LOG_LEVEL_NOTICE) || !total_ns)
+		return 0;
+	int error = report_groups_init(&groups, tree, REPORT_GROUP_ACTIVITY, NULL);
+	if (error)
+		return error;
 	text_table_begin(&table, out, &(struct text_form){terminal.columns, terminal.has_colours});
 	text_table_column(&table, &(struct text_column){"time", 0, 0, false, 0});
 	text_table_column(&table, &(struct text_column){"share", 0, 0, false, 0});
@@ -105,10 +107,12 @@ static void write_top(FILE *out, const struct report_tree *tree)
 		text_table_cell(&table, "%s", report_summary_count(group->count, text));
 		text_table_cell(&table, "%s", group->label);
 	}
-	text_table_end(&table);
+	error = text_table_end(&table);
 	report_groups_fini(&groups);
+	return error;
 }
 
+/* NULL: out of memory. */
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
 			  enum log_level level)
 {
@@ -120,7 +124,7 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 		return NULL;
 	FILE *out = memory.out;
 	snprintf(prefix, sizeof(prefix), "%sflamegrid: ", log_mark(level));
-	write_top(out, tree);
+	const int error = write_top(out, tree);
 	fprintf(out, "%s%s; %s/" OUTPUT_HTML "\n", prefix,
 		report_summary_line(tree, line, sizeof(line)), output->path);
 	report_summary_ledger(out, tree, prefix);
@@ -129,6 +133,10 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	metrics_summary_line(out, tree, prefix);
 	report_summary_cost(out, tree, prefix);
 	memory_text_take(&memory, &text, &size);
+	if (error) {
+		free(text);
+		return NULL;
+	}
 	return text;
 }
 
@@ -268,6 +276,9 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	if (result == 0 && view.tree->nr_memory)
 		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, &bounded,
 				      error);
+	if (result == 0 && log_shows(level) && !*summary)
+		result = error_text_set(error, -ENOMEM, "%s: its summary: %s", output->path,
+					strerror(ENOMEM));
 	if (result < 0) {
 		free(*summary);
 		*summary = NULL;

@@ -20,8 +20,8 @@
  *
  * *summary is the text for the user, which the caller owns (free()). It has a line with kernels, GPU time, matched,
  * lost by reason, and the page; a line for each other plane; and a few about memory. On a terminal a table of what took
- * longest comes first. For an empty profile it has the reason and OUTPUT_EMPTY. It is NULL if there is no memory. It is
- * also NULL if notices are not shown (base/log.h), unless the profile is empty, incomplete or has losses.
+ * longest comes first. For an empty profile it has the reason and OUTPUT_EMPTY. It is NULL if
+ * notices are not shown (base/log.h), unless the profile is empty, incomplete or has losses.
  *
  * 0 or -errno. On error *summary is NULL, and *error is one line that says what failed and where, which the caller owns
  * (free()). The store is kept in any case. */

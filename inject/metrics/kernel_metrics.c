@@ -137,8 +137,10 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	    !self.choice)
 		return;
 	uint32_t device_id = measured_calls_device(call);
-	if (device_id == RECORD_DEVICES_MAX)
+	if (device_id == RECORD_DEVICES_MAX) {
+		errno = saved_errno;
 		return;
+	}
 	device_launches_enter(thread, device_id);
 	if (self.options->are_ranges)
 		measured_range_enter(

@@ -13,7 +13,7 @@
 #include "inject/base/monotonic.h"
 
 #define WAIT_TURNS    3u
-#define FIRST_TURNS   1000u   /* who goes first has the lock by then */
+#define FIRST_TURNS   1000u   /* a thread that goes first has the lock by then */
 #define WAIT_PARTS    128u    /* pauses of a wait are such parts of it, */
 #define WAIT_LEAST_NS 50000   /* but none below this, */
 #define WAIT_MOST_NS  1000000 /* and none above */

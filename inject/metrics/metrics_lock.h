@@ -8,13 +8,14 @@
 #include <stdint.h>
 #include <time.h>
 
-#define METRICS_LOCK_FIRST_S    10 /* the most that who goes first, or a range's end, waits */
-#define METRICS_LOCK_CALLBACK_S 1  /* or a launch, or the end of a context or of the run */
+#define METRICS_LOCK_FIRST_S                                                                       \
+	10 /* the most that a capture's begin, a launch of NCCL's or a range's end waits */
+#define METRICS_LOCK_CALLBACK_S 1 /* or a launch, or the end of a context or of the run */
 
 struct device_counters;
 
 /* Each returns whether the thread holds it now. A capture's begin, and a launch of a kernel that waits for other GPUs,
- * go first: they wait for one thread's calls of CUPTI's at most. */
+ * go first: they wait for one thread's calls of CUPTI's at most. metrics_lock_try() fails while they wait. */
 bool metrics_lock_try(void);
 bool metrics_lock_take(time_t seconds);
 bool metrics_lock_take_first(void);

@@ -99,7 +99,8 @@ const char *metric_options_refusal(int error)
 	case -E2BIG:
 		return "more than 63 metrics";
 	case -ENODATA:
-		return "a name is missing beside a comma";
+		return "a name is missing: sol, roofline, or names of metrics, with commas "
+		       "between, are wanted";
 	case -ENXIO:
 		return "neither sol nor roofline, and no metric with an ending such as .sum "
 		       "(flamegrid metrics --chip NAME names them)";

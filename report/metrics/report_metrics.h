@@ -50,9 +50,9 @@ typedef int report_metrics_place(void *context, const struct fold_key *key, uint
  * hold; -ENOMEM; or an error of place(). On error *metrics is NULL. */
 int report_metrics_make(const struct profile *profile, report_metrics_place *place, void *context,
 			struct report_metrics **metrics);
+void report_metrics_destroy(struct report_metrics *metrics); /* accepts NULL */
+
 /* Returns whether a process says that it was to measure (metric_notice.h). Older agents do not note it. */
 bool report_metrics_were_wanted(const struct profile *profile);
-
-void report_metrics_destroy(struct report_metrics *metrics); /* accepts NULL */
 
 #endif

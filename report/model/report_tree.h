@@ -147,6 +147,7 @@ struct report_resource {
 	double residual; /* what the fit misses, as a share of these intervals' amount */
 	uint64_t
 		sample_ns; /* the length of these intervals, if they are samples; 0: they are rows of telemetry */
+	double sample_mismatch; /* by how much samples and telemetry differ, as a share of the amount */
 };
 
 /* The resources of a GPU. */

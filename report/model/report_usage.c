@@ -9,6 +9,7 @@
 
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
+#include "report/resource/resource_classes.h"
 
 #define NAME_SIZE 64u
 
@@ -50,6 +51,7 @@ static void describe_resource(const struct resource_usage_device *device, enum r
 		.unfitted = from->unfitted,
 		.residual = from->fit.residual,
 		.sample_ns = from->sample_ns,
+		.sample_mismatch = from->sample_mismatch,
 	};
 	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
 		gpu->classes[i].values[resource] = (struct report_resource_value){
@@ -147,7 +149,7 @@ static void take_resource(struct report_gpu_usage *gpu, const struct resource_pa
 	} else if (part->kind == RESOURCE_PART_REST) {
 		resource->rest = part->amounts[i];
 	} else {
-		uint64_t *of = &gpu->classes[resource_usage_class(part->device, &part->row->key)]
+		uint64_t *of = &gpu->classes[resource_classes_find(part->device, &part->row->key)]
 					.values[i]
 					.amount;
 

@@ -31,6 +31,8 @@ enum resource_confidence resource_confidence_idle(const struct resource_usage_de
 	const struct resource_usage_sum *of = &device->resources[resource];
 	const struct resource_fit *fit = &of->fit;
 
+	if (of->sample_mismatch > RESOURCE_MISMATCH)
+		return RESOURCE_LOW;
 	if (fit->idle == RESOURCE_IDLE_MEASURED)
 		return fit->nr_idle >= HIGH_INTERVALS ? RESOURCE_HIGH : RESOURCE_MEDIUM;
 	if (of->unfitted || fit->idle == RESOURCE_IDLE_UNKNOWN)

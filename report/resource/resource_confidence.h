@@ -6,6 +6,9 @@
 
 #include "resource_usage.h"
 
+/* If samples of counters and telemetry differ by more than this share, one of them is wrong: all is low. */
+#define RESOURCE_MISMATCH 0.2
+
 enum resource_confidence {
 	RESOURCE_LOW, /* a share by time, or one that intervals hardly tell */
 	RESOURCE_MEDIUM,

@@ -1,11 +1,15 @@
 #include "resource_samples.h"
 
+#include <math.h>
+
 #include "aggregator/core/kept_window.h"
 #include "aggregator/store/store_placement.h"
 #include "base/array.h"
 
 /* Work that is longer than this may be missing in all of a window. */
 #define BEGIN_NS (KEPT_WINDOW_GPU_NS / 10)
+
+#define NS_PER_S 1e9
 
 struct maker {
 	struct resource_stretches *stretches;
@@ -103,4 +107,35 @@ void resource_samples_mark(struct resource_stretches *stretches, uint32_t level)
 		stretch->is_thin |=
 			level && is_begin && window && kept_window_level(window - 1) < level;
 	}
+}
+
+double resource_samples_mismatch(const struct resource_stretches *samples,
+				 const struct resource_stretches *rows, enum resource resource)
+{
+	double counted = 0, sampled = 0, ns = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < rows->count && samples->count; i++) {
+		const struct resource_stretch *row = &rows->list[i];
+		double amount = 0, sample_ns = 0;
+
+		for (; at < samples->count && samples->list[at].end_ns <= row->end_ns; at++) {
+			const struct resource_stretch *sample = &samples->list[at];
+
+			if (sample->begin_ns < row->begin_ns || !(sample->known & 1u << resource))
+				continue;
+			amount += (double)sample->amounts[resource];
+			sample_ns += (double)sample->ns;
+		}
+		if (sample_ns <= 0 || !(row->known & 1u << resource) ||
+		    row->begin_ns < samples->list[0].begin_ns ||
+		    row->end_ns > samples->list[samples->count - 1].end_ns)
+			continue;
+		counted += (double)row->amounts[resource];
+		sampled += amount / sample_ns * (double)row->ns;
+		ns += (double)row->ns;
+	}
+	const double all = fmax(counted, (double)resource_little(resource) * ns / NS_PER_S);
+
+	return all > 0 ? fabs(sampled - counted) / all : 0;
 }

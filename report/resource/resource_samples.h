@@ -19,4 +19,10 @@ int resource_samples_init(struct resource_stretches *stretches, struct database 
  * (kept_log.h), so the begin of a window lacks what runs on from the one before, unless that is kept, too. */
 void resource_samples_mark(struct resource_stretches *stretches, uint32_t level);
 
+/* Returns by how much samples and rows of telemetry (resource_stretches_init()) of one GPU differ in a resource, as a
+ * share of what the rows have, or of resource_little() if that is more. Compares rows from the first sample to the last
+ * one: each with the mean of the samples in it. 0, too: there is nothing to compare. */
+double resource_samples_mismatch(const struct resource_stretches *samples,
+				 const struct resource_stretches *rows, enum resource resource);
+
 #endif

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "resource_classes.h"
+
 #include "report/statistics/exact_share.h"
 
 #define NS_PER_S 1000000000u
@@ -55,7 +57,7 @@ static int weigh(void *context, const struct fold_row *row)
 	const struct split *split = context;
 	const struct resource_usage_device *device =
 		resource_usage_find(split->usage, split->profile, &row->key);
-	const uint32_t class = device ? resource_usage_class(device, &row->key) : 0;
+	const uint32_t class = device ? resource_classes_find(device, &row->key) : 0;
 
 	for (uint32_t i = 0; device && i < RESOURCES; i++)
 		account_of(split, device, i)->total +=
@@ -110,7 +112,7 @@ static int give(void *context, const struct fold_row *row)
 
 	if (!part.device || row->ns == 0)
 		return 0;
-	const uint32_t class = resource_usage_class(part.device, &row->key);
+	const uint32_t class = resource_classes_find(part.device, &row->key);
 	for (uint32_t i = 0; i < RESOURCES; i++)
 		if (is_known(part.device, i))
 			give_work(split, (enum resource)i, class, &part);

@@ -14,6 +14,8 @@
 #include "aggregator/core/fold_table.h"
 #include "report/profile/profile.h"
 
+struct roster_process;
+
 /* Why the rates of a GPU's work are not fitted; then all its time takes the same. */
 enum resource_unfitted {
 	RESOURCE_FITTED,
@@ -37,6 +39,7 @@ struct resource_usage_sum {
 	struct resource_fit fit;
 	/* the mean length of the samples of counters (counter_sampling.h) over which it is fitted; 0: over telemetry */
 	uint64_t sample_ns;
+	double sample_mismatch; /* by how much those differ from telemetry (resource_samples_mismatch()) */
 };
 
 struct resource_usage_device {
@@ -56,10 +59,10 @@ struct resource_usage {
 	uint32_t nr_devices;
 };
 
-/* Reads what the store of a loaded profile has of resources, a set. A profile without readings has no device. 0;
- * -EPROTO, -EIO, -ENOMEM: *usage is empty. Call fini() in either case. */
+/* Makes the devices with their amounts, without classes of work and rates (resource_rates_make()). A profile without
+ * readings has no device. 0 or -ENOMEM. Call fini() in either case. */
 int resource_usage_init(struct resource_usage *usage, uint32_t resources,
-			const struct profile *profile, const char *store_path);
+			const struct profile *profile);
 void resource_usage_fini(struct resource_usage *usage);
 
 /* Finds the device of a row of GPU work; NULL: none of its resources is known. */
@@ -67,8 +70,14 @@ struct resource_usage_device *resource_usage_find(const struct resource_usage *u
 						  const struct profile *profile,
 						  const struct fold_key *key);
 
-/* Returns the class of a row of GPU work, below RESOURCE_CLASSES. */
-uint32_t resource_usage_class(const struct resource_usage_device *device,
-			      const struct fold_key *key);
+/* Finds a device by the roster's id; NULL: none of its resources is known. */
+struct resource_usage_device *resource_usage_by_id(const struct resource_usage *usage,
+						   uint32_t device);
+
+/* Returns whether rows of a kind are work of GPUs. */
+bool resource_usage_is_work(uint32_t kind);
+
+/* Returns whether a process has one of the roster's devices. */
+bool resource_usage_has(const struct roster_process *process, uint32_t device);
 
 #endif

@@ -96,8 +96,10 @@ static int write_calls_table(const struct report_view *view, FILE *out,
 			     const struct report_request *request)
 {
 	fprintf(out, "%s\n", view->tree->title);
-	statistics_writer_calls(out, view->statistics, &request->form, UINT32_MAX);
-	return text_file_flush(out);
+	const int error =
+		statistics_writer_calls(out, view->statistics, &request->form, UINT32_MAX);
+
+	return error ? error : text_file_flush(out);
 }
 
 static int write_samples(const struct report_view *view, FILE *out,

@@ -6,6 +6,7 @@
 
 #include "base/error_text.h"
 #include "report/model/report_dimension.h"
+#include "report/resource/resource_rates.h"
 
 #define FINDINGS_LEAVES_MOST (1u << 18) /* 30 MB of memory */
 
@@ -41,7 +42,7 @@ static int build_tree(struct report_view *view)
 	int error = 0;
 
 	if (options.planes & REPORT_PLANES_RESOURCES && !view->usage.devices)
-		error = resource_usage_init(&view->usage, report_planes_resources(options.planes),
+		error = resource_rates_make(&view->usage, report_planes_resources(options.planes),
 					    view->profile, view->store_path);
 	options.usage = &view->usage;
 	return error ? error : report_tree_build(view->profile, &options, &view->tree);

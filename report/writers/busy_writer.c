@@ -120,7 +120,7 @@ static void describe_counters(char place[static PLACE_SIZE], const struct counte
 				 report_summary_time(counters->asked_ns, asked));
 	if (counters->invalid)
 		text_line_append(place, PLACE_SIZE,
-				 "; values of %s samples of its counters cannot be",
+				 "; %s samples of its counters had impossible values",
 				 report_summary_count(counters->invalid, count));
 	if (counters->overflows)
 		text_line_append(place, PLACE_SIZE,

@@ -261,6 +261,13 @@ static void write_samples(FILE *out, const struct report_gpu_usage *gpu)
 	}
 	if (sample_ns)
 		fprintf(out, "; one is %s long\n", report_summary_time(sample_ns, text));
+	for (uint32_t i = RESOURCE_SM; i < RESOURCES; i++)
+		if (gpu->resources[i].sample_mismatch > RESOURCE_MISMATCH)
+			fprintf(out,
+				"%s: samples and NVML's readings differ by %s, so confidence is "
+				"low\n",
+				resource_label((enum resource)i),
+				report_summary_share(gpu->resources[i].sample_mismatch, 1, text));
 }
 
 int resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
@@ -373,6 +380,7 @@ static void write_sum(struct row_text *out, const struct report_gpu_usage *gpu, 
 	row_text_string(&text, "unfitted", unfitted[row->unfitted].name);
 	row_text_count(&text, "intervals", row->intervals);
 	row_text_number(&text, "sample_ns", row->sample_ns > 0, (int64_t)row->sample_ns);
+	write_share(&text, "sample_mismatch", row->sample_ns > 0, row->sample_mismatch);
 	write_share(&text, "error", !row->unfitted, row->residual);
 	fputc('}', out->out);
 }

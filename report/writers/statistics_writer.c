@@ -45,8 +45,8 @@ static void write_call(struct text_table *table, const struct report_call *call,
 	text_table_cell(table, "%s", call->name);
 }
 
-static void write_domain(FILE *out, const struct report_statistics *statistics, uint32_t domain,
-			 const char *title, const struct text_form *form, uint32_t top)
+static int write_domain(FILE *out, const struct report_statistics *statistics, uint32_t domain,
+			const char *title, const struct text_form *form, uint32_t top)
 {
 	static const struct text_column columns[] = {
 		{"total", 14, 0, false, 0},  {"share", 7, 1, false, 0},
@@ -65,7 +65,7 @@ static void write_domain(FILE *out, const struct report_statistics *statistics, 
 		nr++;
 	}
 	if (nr == 0)
-		return;
+		return 0;
 	fprintf(out, "\n%s\n", title);
 	text_table_begin(&table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
@@ -76,12 +76,13 @@ static void write_domain(FILE *out, const struct report_statistics *statistics, 
 		write_call(&table, &statistics->calls[i], sum_ns);
 		written++;
 	}
-	text_table_end(&table);
+	int error = text_table_end(&table);
 	write_more(out, nr, top);
+	return error;
 }
 
-static void write_failures(FILE *out, const struct report_statistics *statistics,
-			   const struct text_form *form, uint32_t top)
+static int write_failures(FILE *out, const struct report_statistics *statistics,
+			  const struct text_form *form, uint32_t top)
 {
 	char count[NUMBER_SIZE], rank[NUMBER_SIZE];
 	struct text_table table;
@@ -104,17 +105,23 @@ static void write_failures(FILE *out, const struct report_statistics *statistics
 		text_table_cell(&table, "%s%s pid %" PRIu32, failure->host,
 				failure->rank != REPORT_RANK_NONE ? rank : "", failure->pid);
 	}
-	text_table_end(&table);
+	int error = text_table_end(&table);
 	write_more(out, statistics->nr_failures, top);
+	return error;
 }
 
-void statistics_writer_calls(FILE *out, const struct report_statistics *statistics,
-			     const struct text_form *form, uint32_t top)
+int statistics_writer_calls(FILE *out, const struct report_statistics *statistics,
+			    const struct text_form *form, uint32_t top)
 {
-	write_domain(out, statistics, STATISTICS_RUNTIME, "CUDA Runtime API calls", form, top);
-	write_domain(out, statistics, STATISTICS_DRIVER, "CUDA Driver API calls", form, top);
-	if (statistics->nr_failures)
-		write_failures(out, statistics, form, top);
+	int error = write_domain(out, statistics, STATISTICS_RUNTIME, "CUDA Runtime API calls",
+				 form, top);
+
+	if (!error)
+		error = write_domain(out, statistics, STATISTICS_DRIVER, "CUDA Driver API calls",
+				     form, top);
+	if (!error && statistics->nr_failures)
+		error = write_failures(out, statistics, form, top);
+	return error;
 }
 
 static const char *shape_text(uint32_t x, uint32_t y, uint32_t z, char text[SHAPE_SIZE])
@@ -153,8 +160,8 @@ static void write_config(struct text_table *table, const struct report_config *c
 	text_table_cell(table, "%s", *config->name ? config->name : "[unknown kernel]");
 }
 
-void statistics_writer_configs(FILE *out, const struct report_statistics *statistics,
-			       const struct text_form *form, uint32_t top)
+int statistics_writer_configs(FILE *out, const struct report_statistics *statistics,
+			      const struct text_form *form, uint32_t top)
 {
 	static const struct text_column columns[] = {
 		{"total", 14, 0, false, 0},     {"count", 14, 1, false, 5},
@@ -166,15 +173,16 @@ void statistics_writer_configs(FILE *out, const struct report_statistics *statis
 	struct text_table table;
 
 	if (statistics->nr_configs == 0)
-		return;
+		return 0;
 	fputs("\nKernels: launch configurations\n", out);
 	text_table_begin(&table, out, form);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
 		text_table_column(&table, &columns[i]);
 	for (uint32_t i = 0; i < statistics->nr_configs && i < top; i++)
 		write_config(&table, &statistics->configs[i]);
-	text_table_end(&table);
+	int error = text_table_end(&table);
 	write_more(out, statistics->nr_configs, top);
+	return error;
 }
 
 /* ---- JSON and CSV */

@@ -17,13 +17,14 @@ enum statistics_rows {
 };
 
 /* Writes tables of the runtime's calls, the driver's calls and failed calls, with at most top rows each. Writes nothing
- * if no calls were counted. */
-void statistics_writer_calls(FILE *out, const struct report_statistics *statistics,
-			     const struct text_form *form, uint32_t top);
+ * if no calls were counted. 0 or -ENOMEM. */
+int statistics_writer_calls(FILE *out, const struct report_statistics *statistics,
+			    const struct text_form *form, uint32_t top);
 
-/* Writes the table of launch configurations, with at most top rows. Writes nothing if there are none. */
-void statistics_writer_configs(FILE *out, const struct report_statistics *statistics,
-			       const struct text_form *form, uint32_t top);
+/* Writes the table of launch configurations, with at most top rows. Writes nothing if there are none. 0 or
+ * -ENOMEM. */
+int statistics_writer_configs(FILE *out, const struct report_statistics *statistics,
+			      const struct text_form *form, uint32_t top);
 
 /* Writes the members "api_calls", "failed_calls" and "kernel_configurations" of an object, each with a comma and a
  * newline after it. */

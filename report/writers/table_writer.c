@@ -81,9 +81,8 @@ static void write_below(struct text_table *table, const struct report_groups *gr
 	text_table_cell(table, "%s", below_ns ? report_summary_time(below_ns, text) : "");
 }
 
-static void write_activities(FILE *out, const struct report_tree *tree,
-			     const struct report_groups *groups,
-			     const struct table_options *options)
+static int write_activities(FILE *out, const struct report_tree *tree,
+			    const struct report_groups *groups, const struct table_options *options)
 {
 	const struct report_by *by = &options->by;
 	const uint32_t width =
@@ -133,8 +132,9 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 					? "gap"
 					: report_groups_kind(group->kind));
 	}
-	text_table_end(&table);
+	int error = text_table_end(&table);
 	write_more(out, groups->nr_groups, options->top);
+	return error;
 }
 
 /* Instead of tables without a row: says what records the planes that were asked for, or why they were refused. */
@@ -266,16 +266,16 @@ static int write_causes(FILE *out, const struct report_tree *tree,
 }
 
 /* Writes what the dimensions divide. Shares are of one plane only, because planes must not be added. */
-static void write_split(FILE *out, const struct report_tree *tree,
-			const struct report_groups *groups, const struct report_by *by,
-			const struct table_options *options, uint32_t top)
+static int write_split(FILE *out, const struct report_tree *tree,
+		       const struct report_groups *groups, const struct report_by *by,
+		       const struct table_options *options, uint32_t top)
 {
 	const uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
 	char split[SPLIT_SIZE], words[SPLIT_SIZE] = "";
 	struct text_table table;
 
 	if (!by->nr_dimensions || report_planes_count(tree->planes) != 1)
-		return;
+		return 0;
 	for (uint32_t i = 0; i < by->nr_dimensions; i++)
 		text_line_append(words, sizeof(words), "%s%s", i ? ", " : "",
 				 report_dimension_word(by->dimensions[i]));
@@ -283,24 +283,26 @@ static void write_split(FILE *out, const struct report_tree *tree,
 	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++)
 		write_part(&table, groups->groups[i].ns, total_ns, groups->groups[i].count,
 			   split_text(tree, by, &groups->groups[i], split));
-	text_table_end(&table);
+	int error = text_table_end(&table);
 	write_more(out, groups->nr_groups, top);
+	return error;
 }
 
-static void write_ranges(FILE *out, const struct report_tree *tree,
-			 const struct report_ranges *ranges, const struct table_options *options)
+static int write_ranges(FILE *out, const struct report_tree *tree,
+			const struct report_ranges *ranges, const struct table_options *options)
 {
 	const uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
 	struct text_table table;
 
 	if (ranges->nr_ranges == 0)
-		return;
+		return 0;
 	begin_parts(&table, out, options->form, "NVTX range");
 	for (uint32_t i = 0; i < ranges->nr_ranges && i < options->top; i++)
 		write_part(&table, ranges->ranges[i].ns, total_ns, ranges->ranges[i].count,
 			   ranges->ranges[i].label);
-	text_table_end(&table);
+	int error = text_table_end(&table);
 	write_more(out, ranges->nr_ranges, options->top);
+	return error;
 }
 
 /* Writes what a reader wants to know first: of GPU work, and of another plane its lines. */
@@ -337,13 +339,13 @@ static int write_digest(FILE *out, const struct report_tree *tree, const struct 
 	return error;
 }
 
-static void write_memory(FILE *out, const struct report_tree *tree, const struct text_form *form)
+static int write_memory(FILE *out, const struct report_tree *tree, const struct text_form *form)
 {
 	char text[NUMBER_SIZE];
 	struct text_table table;
 
 	if (!tree->nr_memory)
-		return;
+		return 0;
 	fputc('\n', out);
 	text_table_begin(&table, out, form);
 	text_table_column(&table, &(struct text_column){"peak", 14, 0, false, 0});
@@ -363,7 +365,7 @@ static void write_memory(FILE *out, const struct report_tree *tree, const struct
 		text_table_cell(&table, "%s %s pid %" PRIu32, tree->strings[row->host],
 				report_summary_space(row, text), row->pid);
 	}
-	text_table_end(&table);
+	return text_table_end(&table);
 }
 
 static void write_steps(FILE *out, const struct marked_steps *steps)
@@ -377,6 +379,24 @@ static void write_steps(FILE *out, const struct marked_steps *steps)
 	if (steps->mean_ns)
 		fprintf(out, ", %s each on average", report_summary_time(steps->mean_ns, number));
 	fputc('\n', out);
+}
+
+/* Writes streams, configurations, calls, metrics and memory. */
+static int write_details(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+			 const struct table_options *options)
+{
+	const bool has_gpu = tree->planes & 1u << REPORT_PLANE_GPU;
+	int error = has_gpu ? busy_writer_streams(out, busy, options->form, options->top) : 0;
+
+	if (!error && options->statistics && has_gpu)
+		error = statistics_writer_configs(out, options->statistics, options->form,
+						  options->top);
+	if (!error && options->statistics)
+		error = statistics_writer_calls(out, options->statistics, options->form,
+						options->top);
+	if (!error && has_gpu)
+		error = metrics_writer_table(out, tree, options->form, options->top);
+	return error ? error : write_memory(out, tree, options->form);
 }
 
 int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
@@ -403,32 +423,26 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		if (tree->planes & REPORT_PLANES_RESOURCES) {
 			error = resource_writer_table(out, tree, options.form, options.top);
 		} else if (activities.nr_groups) {
-			write_activities(out, tree, &activities, &options);
-			write_split(out, tree, &parts, &options.by, &options, options.top);
+			error = write_activities(out, tree, &activities, &options);
+			if (!error)
+				error = write_split(out, tree, &parts, &options.by, &options,
+						    options.top);
 		} else {
 			write_nothing(out, tree);
 		}
 		error = error ? error : write_digest(out, tree, busy, &options);
 	}
+	if (!error)
+		error = write_ranges(out, tree, &ranges, &options);
 	if (!error) {
-		write_ranges(out, tree, &ranges, &options);
 		if (tree->leaves_given_up & 1u << REPORT_BY_HOST)
 			fputs("\nmore stacks than a table adds up by host: --by host does\n", out);
 		else if (activities.nr_groups && !(tree->planes & REPORT_PLANES_RESOURCES))
-			write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
-		if (tree->planes & 1u << REPORT_PLANE_GPU)
-			error = busy_writer_streams(out, busy, options.form, options.top);
+			error = write_split(out, tree, &hosts, &host, &options, UINT32_MAX);
 	}
+	if (!error)
+		error = write_details(out, tree, busy, &options);
 	if (!error) {
-		if (options.statistics) {
-			if (tree->planes & 1u << REPORT_PLANE_GPU)
-				statistics_writer_configs(out, options.statistics, options.form,
-							  options.top);
-			statistics_writer_calls(out, options.statistics, options.form, options.top);
-		}
-		if (tree->planes & 1u << REPORT_PLANE_GPU)
-			error = metrics_writer_table(out, tree, options.form, options.top);
-		write_memory(out, tree, options.form);
 		fputc('\n', out);
 		report_summary_write(out, tree, "");
 		const struct marked_steps steps = marked_steps_of(tree, busy, options.statistics);
@@ -438,7 +452,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		if (report_summary_mixed(tree, line, sizeof(line)))
 			fprintf(out, "%s\n", line);
 		report_summary_notices(out, tree, "");
-		error = error ? error : text_file_flush(out);
+		error = text_file_flush(out);
 	}
 	report_groups_fini(&activities);
 	report_groups_fini(&parts);

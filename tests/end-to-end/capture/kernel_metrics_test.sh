@@ -196,7 +196,7 @@ done
 "$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
 contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
 "$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
-contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing beside a comma"
+contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing: sol, roofline, or names"
 "$flamegrid" run --metrics sol,sm__cycles_active -- touch "$scratch/begun" 2>"$scratch/err"
 same "options: no ending: status" $? 125
 contains "options: no ending" "$scratch/err" \

@@ -104,6 +104,15 @@ options=(--timeline all)
 run timeline hot+cold:12 idle:4 hot+cold:8
 options=()
 loop timeline
+# GPM has half of the multiprocessors' use that samples have: one of them is wrong. The others' values stay sure.
+FAKE_NVML='*:active=30000' run differs hot+cold:12 idle:4 hot+cold:8
+valid_report "$scratch/differs" --planes use
+same "differs: confidence of kernels" "$(python3 -c 'import json, sys
+row, = json.load(open(sys.argv[1]))["resources"]
+print([({kernel[meter]["confidence"] for kernel in row["kernels"] if kernel["kernel"] in ("hot", "cold")}, row[meter]["sample_mismatch"] > 0.2)
+    for meter in ("sm", "tensor")])' "$scratch/valid.json")" "[({'low'}, True), ({'high'}, False)]"
+"$flamegrid" report "$scratch/differs" --planes use -f table >"$scratch/table" 2>&1
+contains "differs: the table says so" "$scratch/table" "SM active: samples and NVML's readings differ by "
 unset FAKE_CUDA_POWER FAKE_CUDA_POWER_MW
 
 # ---- what prevents them is said
@@ -145,7 +154,7 @@ FAKE_CUPTI_PM_WRONG=1 run values_wrong hot:6
 same "values_wrong: they are not known" "$(sql "$scratch/values_wrong" 'select distinct known, sm, dram_bytes from counter_samples' | tr '\t' ' ')" "0 0 0"
 same "values_wrong: all are told" "$(state values_wrong "refusal, samples > 100, invalid - samples, samples - (select count(*) from counter_samples)")" "0 1 0 0"
 table values_wrong
-contains "values_wrong: the table says so" "$scratch/table" " samples of its counters cannot be"
+contains "values_wrong: the table says so" "$scratch/table" " samples of its counters had impossible values"
 
 # Times of an hour ahead, and those that repeat.
 for wrong in 2 3; do

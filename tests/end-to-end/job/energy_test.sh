@@ -96,6 +96,11 @@ same "one: bytes of memory" "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "
 "$flamegrid" report "$scratch/one" --weight dram 2>"$scratch/usage"
 same "weight of another plane: status" $? 2
 contains "weight of another plane: is refused" "$scratch/usage" "--weight energy is for --planes energy"
+for plane in energy use; do
+	"$flamegrid" report "$scratch/one" --planes $plane -f folded --unit us >"$scratch/usage" 2>&1
+	same "unit of $plane: status" $? 2
+	contains "unit of $plane: is refused" "$scratch/usage" "--unit is for time: --planes energy and use have units of their own"
+done
 same "one: other planes have none" "$("$flamegrid" report "$scratch/one" --planes all -f csv 2>/dev/null | grep -c energy)" 0
 
 # ---- from the timeline, which has each piece of work

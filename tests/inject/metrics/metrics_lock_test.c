@@ -1,4 +1,4 @@
-/* Who goes first has the lock before all others that ask for it. */
+/* A thread that goes first has the lock before all others that ask for it. pthread_mutex_timedlock() is wrapped. */
 #include "inject/metrics/metrics_lock.h"
 
 #include "tests/support/cmocka_test.h"
@@ -11,17 +11,31 @@
 #define ROUNDS  500u
 
 static struct {
-	atomic_bool stop;
+	atomic_bool stop, is_wrong;
 	_Atomic uint32_t nr_takes;
-	bool is_held;
+	bool is_held, was_tried;
+	bool tries; /* at the next pthread_mutex_timedlock(), which is the test's own */
 } self;
 
+int __real_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until);
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until);
+
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	if (self.tries) {
+		self.tries = false;
+		self.was_tried = metrics_lock_try();
+	}
+	return __real_pthread_mutex_timedlock(mutex, until);
+}
+
+/* The lock is held. */
 static void hold(void)
 {
-	assert_false(self.is_held);
+	if (self.is_held)
+		atomic_store(&self.is_wrong, true);
 	self.is_held = true;
 	sched_yield();
-	assert_true(self.is_held);
 	self.is_held = false;
 }
 
@@ -38,7 +52,7 @@ static void *take_on_and_on(void *context)
 	return NULL;
 }
 
-static void who_goes_first_waits_for_few(void **state)
+static void a_thread_that_goes_first_waits_for_few(void **state)
 {
 	pthread_t threads[THREADS];
 	uint32_t nr_before = 0;
@@ -58,31 +72,39 @@ static void who_goes_first_waits_for_few(void **state)
 	atomic_store(&self.stop, true);
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
+	assert_false(self.is_wrong);
 	/* The one that has it, and one that is about to. */
 	assert_in_range(nr_before, 0, 2 * ROUNDS);
 }
 
-static void *take_first(void *context)
+static void *try(void *context)
 {
-	assert_true(metrics_lock_take_first());
-	atomic_store((atomic_bool *)context, true);
-	metrics_lock_release();
+	*(bool *)context = metrics_lock_try();
 	return NULL;
 }
 
-static void a_lock_that_is_held_or_waited_for_is_not_tried(void **state)
+static void a_lock_that_is_held_is_not_tried(void **state)
 {
-	atomic_bool has_been = false;
 	pthread_t thread;
+	bool is_taken = true;
 
 	(void)state;
 	assert_true(metrics_lock_try());
-	assert_int_equal(pthread_create(&thread, NULL, take_first, &has_been), 0);
-	assert_false(metrics_lock_try());
-	assert_false(atomic_load(&has_been));
-	metrics_lock_release();
+	assert_int_equal(pthread_create(&thread, NULL, try, &is_taken), 0);
 	pthread_join(thread, NULL);
-	assert_true(has_been);
+	assert_false(is_taken);
+	metrics_lock_release();
+	assert_true(metrics_lock_try());
+	metrics_lock_release();
+}
+
+static void a_lock_that_is_waited_for_is_not_tried(void **state)
+{
+	(void)state;
+	self.tries = self.was_tried = true;
+	assert_true(metrics_lock_take_first());
+	assert_false(self.tries || self.was_tried);
+	metrics_lock_release();
 	assert_true(metrics_lock_try());
 	metrics_lock_release();
 }
@@ -90,8 +112,9 @@ static void a_lock_that_is_held_or_waited_for_is_not_tried(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_goes_first_waits_for_few),
-		cmocka_unit_test(a_lock_that_is_held_or_waited_for_is_not_tried),
+		cmocka_unit_test(a_thread_that_goes_first_waits_for_few),
+		cmocka_unit_test(a_lock_that_is_held_is_not_tried),
+		cmocka_unit_test(a_lock_that_is_waited_for_is_not_tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

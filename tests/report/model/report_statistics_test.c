@@ -10,11 +10,16 @@
 
 #include <cmocka.h>
 
+#include "aggregator/core/memory_account.h"
+#include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/definition.h"
+#include "proto/memory_kind.h"
 #include "report/names/cuda_error.h"
 #include "report/writers/statistics_writer.h"
+#include "report/writers/table_writer.h"
+#include "report/writers/text_table.h"
 #include "report_fixture.h"
 
 static const struct device_limits h200 = {9,      0,    132,   32,    2048,   32,  65536,
@@ -205,8 +210,8 @@ static void configurations_on_like_gpus_are_one_row(void **state)
 
 static void write_tables(FILE *out)
 {
-	statistics_writer_configs(out, statistics, NULL, 2);
-	statistics_writer_calls(out, statistics, NULL, 2);
+	assert_int_equal(statistics_writer_configs(out, statistics, NULL, 2), 0);
+	assert_int_equal(statistics_writer_calls(out, statistics, NULL, 2), 0);
 }
 
 static void tables_have_their_titles_and_say_what_they_leave_out(void **state)
@@ -234,6 +239,69 @@ static void tables_have_their_titles_and_say_what_they_leave_out(void **state)
 	assert_non_null(strstr(text, "\nFailed CUDA calls\n"));
 	assert_non_null(strstr(text, "cudaErrorMemoryAllocation (2)"));
 	free(text);
+}
+
+static uint32_t nr_tables, failing_table; /* by its number from 1 on; 0: none */
+
+int __real_text_table_end(struct text_table *table);
+int __wrap_text_table_end(struct text_table *table);
+int __wrap_text_table_end(struct text_table *table)
+{
+	const int error = __real_text_table_end(table);
+
+	return ++nr_tables == failing_table ? -ENOMEM : error;
+}
+
+static int write_report(FILE *out, const struct report_busy *busy, uint32_t failing)
+{
+	const struct table_options options = {
+		.statistics = statistics,
+		.by = {.nr_dimensions = 1, .dimensions = {REPORT_BY_HOST}}};
+
+	nr_tables = 0;
+	failing_table = failing;
+	return table_writer_write(out, report_fixture.tree, busy, &options);
+}
+
+/* A profile that has all tables. */
+static void fill_tables(void)
+{
+	const struct memory_event event = {
+		.time_ns = 2000, .address = 0x1000, .bytes = 1024, .kind = MEMORY_KIND_DEVICE};
+	const struct timeline_key stream = {TIMELINE_STREAM, report_fixture.process_id, 0, 1, 7};
+	const struct timeline_key device = {TIMELINE_DEVICE, ROSTER_WRITER, 1, 0, 0};
+	struct timeline_table *timelines = report_fixture.collection->timelines;
+
+	add_config(report_fixture.process_id, "gemm", 8, 10);
+	add_call(report_fixture.process_id, 20, 0, "cudaMalloc", 10, 100, 900);
+	add_call(report_fixture.process_id, 20, 2, "cudaMalloc", 1, 0, 0);
+	add_call(report_fixture.process_id, 20, 0, "cuMemAlloc_v2", 10, 100, 900);
+	report_fixture_add_kernel(report_fixture_stack("[NVTX]step", "main", NULL), "gemm", 1000);
+	assert_int_equal(timeline_table_add(timelines, &stream, 1000, 3000), 0);
+	assert_int_equal(timeline_table_add(timelines, &device, 1000, 3000), 0);
+	process(report_fixture.process_id)->memory = memory_account_create(NULL);
+	assert_int_equal(memory_account_add(process(report_fixture.process_id)->memory, &event), 0);
+	assert_int_equal(memory_account_finish(process(report_fixture.process_id)->memory), 0);
+	make();
+	report_fixture_build(DEMANGLE_FULL);
+}
+
+static void no_table_is_missing_silently(void **state)
+{
+	struct report_busy *busy;
+	FILE *out = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_non_null(out);
+	fill_tables();
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_int_equal(write_report(out, busy, 0), 0);
+	/* Activities, their split, lines, GPUs, ranges, hosts, streams, configurations, calls of both, failures, memory. */
+	assert_int_equal(nr_tables, 12);
+	for (uint32_t i = nr_tables; i > 0; i--)
+		assert_int_equal(write_report(out, busy, i), -ENOMEM);
+	report_busy_destroy(busy);
+	fclose(out);
 }
 
 static void write_csv(FILE *out)
@@ -297,6 +365,7 @@ int main(void)
 		TEST(failed_calls_say_which_process),
 		TEST(configurations_on_like_gpus_are_one_row),
 		TEST(tables_have_their_titles_and_say_what_they_leave_out),
+		TEST(no_table_is_missing_silently),
 		TEST(csv_has_a_line_a_row),
 		TEST(a_name_that_is_not_held_is_damage),
 		cmocka_unit_test(errors_have_cudas_names),

@@ -145,6 +145,37 @@ static void the_begin_of_a_window_lacks_what_began_before_it(void **state)
 		assert_false(stretches.list[i].is_thin);
 }
 
+/* Half of each millisecond of samples is use; rows of 100 ms have another amount. */
+static void samples_and_rows_of_the_same_time_are_compared(void **state)
+{
+	struct resource_stretch list[4];
+	const struct resource_stretches rows = {.list = list, .count = 4};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		list[i] = (struct resource_stretch){.begin_ns = BEGIN + i * 100 * MS,
+						    .end_ns = BEGIN + (i + 1) * 100 * MS,
+						    .ns = 100 * MS,
+						    .known = 1u << RESOURCE_SM,
+						    .amounts = {[RESOURCE_SM] = 40 * MS}};
+	add(1, BEGIN + 50 * MS, 250);
+	assert_int_equal(resource_samples_init(&stretches, database, 1), 0);
+	/* 100 ms of use, where rows have 80; what is before the first sample, and after the last one, does not count. */
+	list[0].amounts[RESOURCE_SM] = list[3].amounts[RESOURCE_SM] = 0;
+	assert_float_equal(resource_samples_mismatch(&stretches, &rows, RESOURCE_SM), 0.25, 1e-9);
+	list[1].amounts[RESOURCE_SM] = 70 * MS; /* 110 in both */
+	assert_float_equal(resource_samples_mismatch(&stretches, &rows, RESOURCE_SM), 10.0 / 110,
+			   1e-9);
+	/* Little use: 2 ms of 200 are compared with 5 % of them. */
+	list[1].amounts[RESOURCE_SM] = list[2].amounts[RESOURCE_SM] = MS;
+	for (uint32_t i = 0; i < stretches.count; i++)
+		stretches.list[i].amounts[RESOURCE_SM] = MS / 50;
+	assert_float_equal(resource_samples_mismatch(&stretches, &rows, RESOURCE_SM), 0.2, 1e-9);
+	assert_float_equal(resource_samples_mismatch(&stretches, &rows, RESOURCE_DRAM), 0, 0);
+	stretches.count = 0;
+	assert_float_equal(resource_samples_mismatch(&stretches, &rows, RESOURCE_SM), 0, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -155,6 +186,7 @@ int main(void)
 		TEST(samples_at_the_same_time_count_once),
 		TEST(a_sample_that_cannot_be_is_damage),
 		TEST(the_begin_of_a_window_lacks_what_began_before_it),
+		TEST(samples_and_rows_of_the_same_time_are_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

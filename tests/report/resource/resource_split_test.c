@@ -245,6 +245,17 @@ static void what_is_not_explained_makes_values_unsure(void **state)
 	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_HIGH);
 }
 
+static void samples_that_telemetry_contradicts_make_values_unsure(void **state)
+{
+	(void)state;
+	energy->sample_mismatch = 0.19;
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_HIGH);
+	energy->sample_mismatch = 0.21;
+	assert_int_equal(resource_confidence_work(&device, RESOURCE_ENERGY, 1), RESOURCE_LOW);
+	assert_int_equal(resource_confidence_rest(&device, RESOURCE_ENERGY), RESOURCE_LOW);
+	assert_int_equal(resource_confidence_idle(&device, RESOURCE_ENERGY), RESOURCE_LOW);
+}
+
 /* 117 GB/s of PCIe that no kernel moves. */
 static void a_fit_may_say_that_work_adds_nothing(void **state)
 {
@@ -438,6 +449,7 @@ int main(void)
 		TEST(each_value_says_how_sure_it_is),
 		TEST(a_class_is_as_sure_as_the_least_of_its_reasons),
 		TEST(what_is_not_explained_makes_values_unsure),
+		TEST(samples_that_telemetry_contradicts_make_values_unsure),
 		TEST(a_fit_may_say_that_work_adds_nothing),
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),

@@ -1,0 +1,192 @@
+#include "resource_work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "resource_classes.h"
+#include "resource_samples.h"
+
+#include "aggregator/profile/kept_log.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/store/store_kept.h"
+#include "proto/ledger.h"
+#include "timeline/log/event_reader.h"
+
+/* The timeline has all work if it lacks less than this part of it. */
+#define WHOLE_PART 100u
+
+struct reading {
+	const struct resource_work_source *source;
+	struct resource_work *works; /* by device of the usage */
+};
+
+int resource_work_open(struct resource_work *work, const struct resource_usage_device *device,
+		       const struct placement_log *log, struct database *database)
+{
+	uint32_t nr_states;
+	const struct counter_state *states = placement_log_counter_states(log, &nr_states);
+	bool has_samples = false;
+	int error = resource_stretches_init(&work->stretches, log, device->device);
+
+	for (uint32_t i = 0; i < nr_states; i++)
+		has_samples |= states[i].device_id == device->device && states[i].kept;
+	if (!error && has_samples)
+		error = resource_samples_init(&work->samples, database, device->device);
+	return error;
+}
+
+void resource_work_close(struct resource_work *work)
+{
+	resource_stretches_fini(&work->stretches);
+	resource_stretches_fini(&work->samples);
+}
+
+static int take_events(void *context, const struct message_events *events)
+{
+	const struct reading *reading = context;
+	const struct resource_usage *usage = reading->source->usage;
+
+	for (uint32_t i = 0; i < events->nr_gpu; i++) {
+		const struct gpu_record *record = &events->gpu[i];
+		const struct fold_key key = {.process_id = events->process_id,
+					     .device_id = record->device_id,
+					     .name_id = record->name_id,
+					     .kind = record->kind,
+					     .copy_kind = record->copy_kind};
+		const struct resource_usage_device *device =
+			resource_usage_find(usage, reading->source->profile, &key);
+
+		if (!device || record->end_ns < record->start_ns)
+			continue;
+		struct resource_work *work = &reading->works[device - usage->devices];
+		if (work->ns == 0 || record->start_ns < work->first_ns)
+			work->first_ns = record->start_ns;
+		work->ns = ledger_add_saturating(work->ns, record->end_ns - record->start_ns);
+		const uint32_t class = resource_classes_find(device, &key);
+		resource_stretches_add(&work->stretches, class, record->start_ns, record->end_ns,
+				       NULL);
+		resource_stretches_add(&work->samples, class, record->start_ns, record->end_ns,
+				       NULL);
+	}
+	return 0;
+}
+
+static uint64_t all_work_ns(const struct resource_usage_device *device)
+{
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < RESOURCE_CLASSES; i++)
+		ns = ledger_add_saturating(ns, device->work_ns[i]);
+	return ns;
+}
+
+int resource_work_read(struct resource_work *works, const struct resource_work_source *source,
+		       const char *store_path, bool *has_all)
+{
+	const struct profile *profile = source->profile;
+	struct reading reading = {.source = source, .works = works};
+	const struct event_asks asks = {
+		.take = take_events,
+		.context = &reading,
+		.profile = profile->has_timeline ? profile->timeline_id : NULL,
+	};
+	struct event_sums sums = {0};
+	const int error = event_reader_read(store_path, &asks, &sums);
+
+	*has_all = !error && !sums.damaged && !sums.lost_events && !sums.compressed;
+	return error == -ENOMEM ? error : 0;
+}
+
+static int add_sort(struct resource_stretches *stretches, bool is_short,
+		    const struct resource_usage_device *device, struct database *database,
+		    const struct kept_log *kept, enum kept_sort sort, uint32_t process,
+		    uint32_t *nr)
+{
+	double *scales = malloc((stretches->count + 1ul) * sizeof(*scales));
+	struct host_sample *pieces = NULL;
+	uint32_t count = 0;
+	int error = scales ? store_kept_read(database, sort, process, &pieces, &count) : -ENOMEM;
+
+	if (!error && count) {
+		const uint32_t level = kept_log_level(kept, sort, process);
+
+		resource_stretches_scale(stretches, level, scales);
+		if (is_short)
+			resource_samples_mark(stretches, level);
+	}
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const struct fold_key key = {.kind = kept_kind_work(pieces[i].kind),
+					     .copy_kind = kept_kind_copy(pieces[i].kind),
+					     .name_id = pieces[i].name_id};
+		const uint64_t end_ns = pieces[i].time_ns, ns = pieces[i].duration_ns;
+
+		if (end_ns >= ns)
+			resource_stretches_add(stretches, resource_classes_find(device, &key),
+					       end_ns - ns, end_ns, scales);
+	}
+	if (!error && count)
+		resource_stretches_settle(stretches, scales);
+	*nr += count;
+	free(scales);
+	free(pieces);
+	return error;
+}
+
+static int add_process(struct resource_stretches *stretches, bool is_short,
+		       const struct resource_usage_device *device, struct database *database,
+		       const struct kept_log *kept, uint32_t process,
+		       enum resource_unfitted *unfitted)
+{
+	uint32_t nr = 0;
+	int error = add_sort(stretches, is_short, device, database, kept, KEPT_GPU, process, &nr);
+
+	if (!error)
+		error = add_sort(stretches, is_short, device, database, kept, KEPT_LONE, process,
+				 &nr);
+	if (!error && nr == 0)
+		*unfitted = RESOURCE_NO_PIECES;
+	return error;
+}
+
+/* is_short: the stretches are samples. */
+static int add_kept(struct resource_stretches *stretches, bool is_short,
+		    const struct resource_usage_device *device,
+		    const struct resource_work_source *source, enum resource_unfitted *unfitted)
+{
+	const struct collection *collection = source->profile->collection;
+	const uint32_t nr = roster_size(collection->roster).processes;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= nr; id++)
+		if (source->device_of[id] == RESOURCE_CLASSES_SEVERAL &&
+		    resource_usage_has(roster_process(collection->roster, id), device->device))
+			*unfitted = RESOURCE_SEVERAL_GPUS;
+	if (*unfitted)
+		return 0;
+	resource_stretches_clear(stretches);
+	for (uint32_t id = 1; id <= nr && !error; id++)
+		if (source->device_of[id] == device->device)
+			error = add_process(stretches, is_short, device, source->database,
+					    collection->kept, id, unfitted);
+	return error;
+}
+
+int resource_work_finish(struct resource_work *work, const struct resource_usage_device *device,
+			 const struct resource_work_source *source, bool has_all,
+			 enum resource_unfitted *unfitted)
+{
+	struct resource_stretches *const both[] = {&work->stretches, &work->samples};
+	const uint32_t nr_lists = work->samples.count ? 2 : 1; /* each reads all kept pieces */
+	const uint64_t all_ns = all_work_ns(device);
+	int error = 0;
+
+	*unfitted = RESOURCE_FITTED;
+	for (uint32_t i = 0; i < nr_lists && !error; i++) {
+		resource_stretches_settle(both[i], NULL);
+		if (!has_all || work->ns == 0)
+			error = add_kept(both[i], i > 0, device, source, unfitted);
+		else if (work->ns < all_ns - all_ns / WHOLE_PART)
+			resource_stretches_begin(both[i], work->first_ns);
+	}
+	return error;
+}
