@@ -8,6 +8,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_activity_buffers_test
   inject_agent_handshake_test
   inject_api_statistics_test
+  inject_device_launches_test
   inject_graph_callback_test
   inject_graph_nodes_test
   inject_launch_callback_test
@@ -30,6 +31,7 @@ set(FLAMEGRID_THREADED_TESTS
   unwind_reload_test
   unwind_table_test
   unwind_trail_test
+  inject_waiting_work_test
   inject_window_steps_test
   record_ring_collectives_test
   record_ring_test
