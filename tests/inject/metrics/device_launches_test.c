@@ -9,7 +9,7 @@
 #include "proto/record.h"
 
 #define THREADS 4
-#define ROUNDS  20000u
+#define ROUNDS  100000u
 #define DEVICE  3u
 #define OTHER   (RECORD_DEVICES_MAX - 1)
 

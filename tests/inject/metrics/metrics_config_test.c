@@ -181,6 +181,7 @@ static void the_last_metric_has_a_bit_as_well(void **state)
 static void a_chip_that_has_none_of_the_metrics_is_an_error(void **state)
 {
 	(void)state;
+	fixture.library.call[METRICS_HOST_CONFIG] = refuse; /* it is not asked */
 	assert_int_equal(make("sm__no_such.sum,no.sum"), CUPTI_ABI_INVALID_PARAMETER);
 	assert_none();
 	assert_int_equal(fixture.config.unknown, 3);
