@@ -164,7 +164,7 @@ set(FLAMEGRID_SLOW_TESTS
   launch_probe_agents_test 12
   launch_probe_test 7
   memory_limit_test 4
-  metrics_peers_test 20
+  metrics_peers_test 30
   mpi_test 8
   placement_test 8
   telemetry_test 30

@@ -24,3 +24,10 @@ for case in begin open close; do
 		meet "range-$case$known" --ranges range=c1 range range $case $known
 	done
 done
+
+# A driver that cannot tell when a context's work has ended, so that CUPTI waits for all of it.
+export FAKE_CUDA_NO_CONTEXT_EVENTS=1
+for case in begin open close; do
+	meet "old-launch-$case" --kernels "" c1 launch $case
+	meet "old-range-$case" --ranges range=c1 range range $case
+done
