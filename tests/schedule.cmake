@@ -8,6 +8,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_activity_buffers_test
   inject_agent_handshake_test
   inject_api_statistics_test
+  inject_device_launches_test
   inject_graph_callback_test
   inject_graph_nodes_test
   inject_launch_callback_test
@@ -30,6 +31,7 @@ set(FLAMEGRID_THREADED_TESTS
   unwind_reload_test
   unwind_table_test
   unwind_trail_test
+  inject_waiting_work_test
   inject_window_steps_test
   record_ring_collectives_test
   record_ring_test
@@ -162,6 +164,7 @@ set(FLAMEGRID_SLOW_TESTS
   launch_probe_agents_test 12
   launch_probe_test 7
   memory_limit_test 4
+  metrics_peers_test 30
   mpi_test 8
   placement_test 8
   telemetry_test 30

@@ -72,6 +72,10 @@ struct fake_cuda_open {
  * duration is not the kernel's; what is submitted to the stream after it begins when it has ended. */
 void fake_cuda_open_next(struct fake_cuda_open *open);
 
+/* Calls `call` as one of these functions of CUPTI's begins, on the thread that calls it: cuptiRangeProfilerEnable,
+ * cuptiRangeProfilerPushRange, cuptiRangeProfilerPopRange. It may call CUDA. NULL: no longer. */
+void fake_cuda_watch(void (*call)(const char *function));
+
 /* Writes the truth (README.md) to path now, NULL: to what FAKE_CUDA_TRUTH names. Launches that run
  * meanwhile may be in it or not. Returns 0; -EINVAL: no path; -ENOMEM; -errno of the file. */
 int fake_cuda_write_truth(const char *path);

@@ -16,6 +16,7 @@
 #include "sim/sim_context.h"
 #include "sim/sim_graph.h"
 #include "sim/sim_stream.h"
+#include "sim/sim_watch.h"
 
 #define CHIP         "GH100"
 #define KERNELS_MAX  16u /* in a range */
@@ -323,6 +324,7 @@ CUptiResult cuptiRangeProfilerEnable(struct metrics_enable *params)
 	const struct sim_context *context = params->context;
 	uint32_t i = 0;
 
+	sim_watch_call(__func__);
 	if (params->size != 32 || !context)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (refusal)
@@ -470,6 +472,7 @@ CUptiResult cuptiRangeProfilerPushRange(struct metrics_push *params)
 {
 	struct session *session = session_of(params->object);
 
+	sim_watch_call(__func__);
 	if (!session->started || session->open)
 		return INVALID_OP;
 	if (is_capturing())
@@ -498,6 +501,7 @@ CUptiResult cuptiRangeProfilerPopRange(struct metrics_call *params)
 {
 	struct session *session = session_of(params->object);
 
+	sim_watch_call(__func__);
 	if (!session->open)
 		return INVALID_OP;
 	if (is_capturing())

@@ -3,6 +3,7 @@
 
 #include "driver_task.h"
 #include "sim/sim_clock.h"
+#include "sim/sim_config.h"
 #include "sim/sim_event.h"
 #include "sim/sim_host.h"
 
@@ -217,6 +218,8 @@ static CUresult record_event(CUcontext handle, CUevent event_handle)
 	struct sim_context *context;
 	CUresult error = driver_find_context(handle, &context);
 
+	if (sim_config_get(SIM_NO_CONTEXT_EVENTS))
+		return CUDA_ERROR_NOT_SUPPORTED;
 	if (error != CUDA_SUCCESS)
 		return error;
 	if (!event)
