@@ -67,7 +67,7 @@ struct counter_state {
 	uint64_t kept;    /* of them: those of windows that are kept */
 	uint64_t unsent;  /* of those: the agent had no room for them */
 	uint64_t
-		dropped; /* first ones, and others with an impossible time, or one that came before; in no other number */
+		dropped; /* first ones, and others of an impossible or an earlier time; in no other number */
 	uint64_t
 		overflows; /* CUPTI's buffer was full: the sampling began anew, and samples are missing */
 	uint64_t asked_ns; /* time in which samples were wanted; 0: not known, of an older agent */

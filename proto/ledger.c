@@ -216,8 +216,11 @@ static const struct {
 	[LEDGER_METER_BUSIEST_THREAD] = {"meter_busiest_thread",
 					 "new stacks of the thread that paid most", LEDGER_COST},
 	[LEDGER_METER_WALL] = {"meter_wall", "processes that launched", LEDGER_COST},
-	[LEDGER_METRIC_REFUSED] = {"metric_refused",
-				   "launches or ranges that could not be measured", LEDGER_NOTED},
+	[LEDGER_METRIC_REFUSED] =
+		{"metric_refused",
+		 "launches or ranges that could not be measured, as beside captures, "
+		 "NCCL's kernels or another range",
+		 LEDGER_NOTED},
 	[LEDGER_KERNEL_SAMPLE_NO_LINES] =
 		{"kernel_sample_no_lines",
 		 "samples of kernels without source lines, whose names found no room",

@@ -359,6 +359,11 @@ int capture_options_check(const struct capture_options *options, char **error)
 		return error_text_set(error, -EINVAL,
 				      "--sample-gpu and --record stalls are two ways of sampling, "
 				      "and a process has one: choose one");
+	if ((options->sample_rate || stalls) && options->graphs == GRAPH_MODE_LAUNCH)
+		return error_text_set(error, -EINVAL,
+				      "%s needs records of a graph's kernels, which --graphs "
+				      "launch leaves out: choose one",
+				      options->sample_rate ? "--sample-gpu" : "--record stalls");
 	if (options->metrics.nr_names && has_windows(options))
 		return error_text_set(error, -EINVAL,
 				      "--metrics measures nothing in a run with capture windows "

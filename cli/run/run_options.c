@@ -264,6 +264,7 @@ static void say_counters(const struct run_options *options)
 int run_options_parse(struct run_options *options, int argc, char **argv)
 {
 	struct destinations configured = {0}, given;
+	const char *counters;
 	char *error;
 	int result = capture_options_init(&options->capture, &error);
 
@@ -301,6 +302,12 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	result = capture_options_check(&options->capture, &error);
 	if (!taken(result, error))
 		return EXIT_RUN_OWN;
+	counters = capture_options_of_counters(&options->capture);
+	if (counters && options->bpf.host_calls && !options->bpf.calls_auto)
+		return option_line_refuse(&option_table_run,
+					  "%s needs the guest in the program, and --host-calls on "
+					  "records without it: choose one",
+					  counters);
 	say_counters(options);
 	if (options->nvtx ||
 	    (options->capture.metrics.nr_names && options->capture.metrics.are_ranges))

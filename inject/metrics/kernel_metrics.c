@@ -167,6 +167,7 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	if ((capture_calls_begin(cbid) && answer != 0) ||
 	    (capture_calls_end(cbid) && ends_capture(answer))) {
 		waiting_work_capture(false);
+		errno = saved_errno;
 		return;
 	}
 	struct launch_thread *thread = launch_thread_tls;
@@ -179,11 +180,11 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call)
 		if (answer != 0 && self.options->are_ranges)
 			measured_range_failed(cbid, call);
 	}
-	if (!launch_thread_is_real(thread) || thread->nested ||
-	    !measured_launch_has(call->correlation_id))
-		return;
-	measured_launch_end(call, answer != 0);
-	metrics_lock_release();
+	if (launch_thread_is_real(thread) && !thread->nested &&
+	    measured_launch_has(call->correlation_id)) {
+		measured_launch_end(call, answer != 0);
+		metrics_lock_release();
+	}
 	errno = saved_errno;
 }
 

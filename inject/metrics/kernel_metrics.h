@@ -17,8 +17,8 @@
  * - of a second context of a GPU while another one is measured.
  *
  * A launch or range is given up before a capture begins, or a kernel of NCCL's is launched. Ranges may have graphs and
- * cooperative launches. LEDGER_METRIC_REFUSED counts wanted launches and ranges that could not be measured, or were given
- * up. A launch beside which another thread launched is dropped (LEDGER_METRIC_SHARED), and so is a range beside
+ * cooperative launches. LEDGER_METRIC_REFUSED counts wanted launches and ranges that could not be measured, or were
+ * given up. A launch beside which another thread launched is dropped (LEDGER_METRIC_SHARED), and so is a range beside
  * which another thread's range of these began, or at whose begin or end another thread was at a launch. Where CUPTI
  * refuses, a notice says why, and the rest of the profile goes on. One per process. */
 #ifndef KERNEL_METRICS_H

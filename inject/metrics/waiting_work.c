@@ -22,6 +22,7 @@ void waiting_work_init(void (*flush_soon)(void))
 	self.flush_soon = flush_soon;
 	atomic_store(&self.nr_captures, 0);
 	atomic_store(&self.nr_kernels, 0);
+	atomic_store(&self.next_flush_ns, 0);
 	atomic_store(&self.in_graphs, false);
 }
 

@@ -22,7 +22,7 @@ void waiting_work_ended(const char *kernel);
 void waiting_work_capture(bool begins);
 
 /* Return whether a stream is being captured; whether graphs have such kernels; and whether there is no such work at
- * all. If such kernels run, the last one asks for records now and then. */
+ * all. If it is such kernels alone, the last one asks for records now and then. */
 bool waiting_work_is_capturing(void);
 bool waiting_work_is_in_graphs(void);
 bool waiting_work_is_none(void);

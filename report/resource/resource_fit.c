@@ -3,10 +3,11 @@
 #include <math.h>
 #include <stddef.h>
 
-#define NS_PER_S   1e9
-#define IDLE_SHARE 0.01 /* less work than that is none */
-#define BUSY_RANGE 0.1  /* the shares of work have to differ by so much for a straight line */
-#define PULL       1e-3 /* towards the rate of all work, of a class's own weight */
+#define NS_PER_S    1e9
+#define IDLE_SHARE  0.01 /* less work than that is none, */
+#define IDLE_ENOUGH 3u   /* unless so many intervals have none at all */
+#define BUSY_RANGE  0.1  /* the shares of work have to differ by so much for a straight line */
+#define PULL        1e-3 /* towards the rate of all work, of a class's own weight */
 /* The same, of the weight of all: else work of hardly any time gets what others miss. A class of less weight takes that
  * rate, and nothing from classes that it always runs beside. */
 #define PULL_ALL    1e-5
@@ -29,9 +30,18 @@ static double work_ns(const struct resource_interval *interval)
 	return ns;
 }
 
-static int has_work(const struct resource_interval *interval)
+static bool has_work(const struct resource_interval *interval, const struct resource_fit *fit)
 {
-	return work_ns(interval) > IDLE_SHARE * (double)interval->ns;
+	return work_ns(interval) > fit->idle_share * (double)interval->ns;
+}
+
+static double idle_share_of(const struct resource_interval *intervals, uint32_t nr)
+{
+	uint32_t nr_idle = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		nr_idle += work_ns(&intervals[i]) == 0;
+	return nr_idle >= IDLE_ENOUGH ? 0 : IDLE_SHARE;
 }
 
 static uint64_t to_rate(double rate)
@@ -75,10 +85,10 @@ static void find_idle(const struct resource_interval *intervals, uint32_t nr,
 	double ns = 0, amount = 0;
 
 	for (uint32_t i = 0; i < nr; i++)
-		if (!has_work(&intervals[i])) {
+		if (!has_work(&intervals[i], fit)) {
 			ns += (double)intervals[i].ns;
 			amount += (double)intervals[i].amount;
-			fit->nr_idle++;
+			fit->nr_idle += work_ns(&intervals[i]) == 0;
 		}
 	if (ns > 0) {
 		fit->idle = RESOURCE_IDLE_MEASURED;
@@ -102,7 +112,7 @@ static void find_work(const struct resource_interval *intervals, uint32_t nr,
 	double ns = 0, above = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		if (!has_work(&intervals[i]))
+		if (!has_work(&intervals[i], fit))
 			continue;
 		ns += work_ns(&intervals[i]);
 		above += above_idle(&intervals[i], fit);
@@ -119,7 +129,7 @@ static void make_equations(const struct resource_interval *intervals, uint32_t n
 		const struct resource_interval *interval = &intervals[i];
 		const double ns = (double)interval->ns;
 
-		if (!has_work(interval))
+		if (!has_work(interval, fit))
 			continue;
 		for (uint32_t j = 0; j < RESOURCE_CLASSES; j++) {
 			const double share = (double)interval->class_ns[j] / ns;
@@ -214,7 +224,7 @@ static void judge(const struct resource_interval *intervals, uint32_t nr,
 		const struct resource_interval *interval = &intervals[i];
 		double miss = above_idle(interval, fit);
 
-		if (!has_work(interval))
+		if (!has_work(interval, fit))
 			continue;
 		for (uint32_t j = 0; j < RESOURCE_CLASSES; j++)
 			miss -= (double)interval->class_ns[j] * (double)fit->class_rate[j];
@@ -233,7 +243,8 @@ void resource_fit_make(const struct resource_interval *intervals, uint32_t nr,
 {
 	struct equations equations;
 
-	*fit = (struct resource_fit){.idle = RESOURCE_IDLE_UNKNOWN};
+	*fit = (struct resource_fit){.idle = RESOURCE_IDLE_UNKNOWN,
+				     .idle_share = idle_share_of(intervals, nr)};
 	find_idle(intervals, nr, scale, fit);
 	find_work(intervals, nr, fit);
 	make_equations(intervals, nr, fit, &equations);

@@ -34,7 +34,8 @@ struct resource_scale {
 struct resource_fit {
 	enum resource_idle idle;
 	uint64_t idle_rate;    /* 0: not known */
-	uint32_t nr_idle;      /* intervals without work */
+	double idle_share;     /* of an interval: less work than that is none */
+	uint32_t nr_idle;      /* intervals without any work */
 	uint32_t nr_intervals; /* with work */
 	uint32_t nr_classes;   /* that ran in them */
 	/* What all work adds, and what each class adds. 0: nothing; without intervals it is not known. */

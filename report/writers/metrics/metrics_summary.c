@@ -47,8 +47,9 @@ void metrics_summary_none(FILE *out, const struct report_tree *tree)
 	fputs(tree->was_to_measure
 		      ? "--kernels or --ranges matches no name in this run, or its launches are "
 			"such as are never measured (docs/metrics.md). --kernels takes mangled "
-			"names (report --demangle none); digits in names of ranges may be masked "
-			"(run --nvtx-digits keep)\n"
+			"names (report --demangle none); names of ranges have their digits, or # "
+			"for "
+			"them, as run --nvtx-digits says\n"
 		      : "run --metrics sol, or roofline, measures some\n",
 	      out);
 }

@@ -216,6 +216,16 @@ for other in "--metrics sol" "--metrics sol --ranges x"; do
 	same "options: $other with exact windows: status" $? 125
 	contains "options: $other with exact windows" "$scratch/err" "--metrics and --sample-gpu need the same counters"
 done
+for other in "--metrics sol" "--record stalls" "--sample-gpu 100/s"; do
+	"$flamegrid" run $other --host-calls on -- true 2>"$scratch/err"
+	same "options: $other without a guest: status" $? 125
+	contains "options: $other without a guest" "$scratch/err" " needs the guest in the program, and --host-calls on records without it"
+done
+for other in "--record stalls" "--sample-gpu 100/s"; do
+	"$flamegrid" run $other --graphs launch -- true 2>"$scratch/err"
+	same "options: $other without kernels of graphs: status" $? 125
+	contains "options: $other without kernels of graphs" "$scratch/err" " needs records of a graph's kernels, which --graphs launch leaves out"
+done
 for window in "--delay 1s" "--duration 1s" "--duty 1s/5s" "--capture-range profiler" --dormant; do
 	"$flamegrid" run --metrics sol $window -- true 2>"$scratch/err"
 	same "options: $window: status" $? 125

@@ -88,6 +88,32 @@ static void idle_power_of_a_gpu_that_was_always_busy_is_not_known(void **state)
 	assert_true(fit.residual < 0.001);
 }
 
+/* A service that is asked now and then. */
+static void little_work_is_told_from_none(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 60; i++)
+		add(i % 2 ? 8 : 0, 0, 70000, 300000, 0);
+	resource_fit_make(intervals, nr, &power, &fit);
+	assert_int_equal(fit.idle_rate, 70000);
+	assert_int_equal(fit.nr_idle, 30);
+	assert_int_equal(fit.nr_intervals, 30);
+	assert_in_range(fit.class_rate[1], 299000, 300000);
+}
+
+/* Where each interval has a little, its energy is in that without work. */
+static void little_work_that_never_rests_is_none(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 60; i++)
+		add(8, 0, 70000, 300000, 0);
+	resource_fit_make(intervals, nr, &power, &fit);
+	assert_int_equal(fit.idle, RESOURCE_IDLE_MEASURED);
+	assert_int_equal(fit.idle_rate, 72400);
+	assert_int_equal(fit.nr_idle, 0);
+	assert_int_equal(fit.nr_intervals, 0);
+}
+
 static void nothing_is_fitted_without_work(void **state)
 {
 	(void)state;
@@ -304,6 +330,8 @@ int main(void)
 		TEST(idle_power_is_measured_where_nothing_ran),
 		TEST(idle_power_is_fitted_where_work_was_more_and_less),
 		TEST(idle_power_of_a_gpu_that_was_always_busy_is_not_known),
+		TEST(little_work_is_told_from_none),
+		TEST(little_work_that_never_rests_is_none),
 		TEST(nothing_is_fitted_without_work),
 		TEST(a_resource_without_base_has_nothing_without_work),
 		TEST(a_miss_is_compared_with_what_is_little),
