@@ -106,6 +106,13 @@ same "diff: rows" "$(python3 -c 'import json, sys
 rows = {row["name"]: row["state"] for row in json.load(open(sys.argv[1]))["rows"]}
 print(rows["[stall]selected"], any("\u2248" in name for name in rows))' "$scratch/diff.json")" "both False"
 
+# The sum of a table or JSON never adds two planes. A page has a choice of them, and folded text has no sum.
+for format in table json folded html; do
+	"$flamegrid" diff "$scratch/always" "$scratch/exact" --planes stalls,gpu -f $format -o "$scratch/diff.out" 2>"$scratch/err"
+	same "diff of two planes, $format: status" $? "$(case $format in table | json) echo 2 ;; *) echo 0 ;; esac)"
+	case $format in table | json) contains "diff of two planes, $format: message" "$scratch/err" "a table would add them up" ;; esac
+done
+
 # What CUPTI refuses costs the samples alone.
 FAKE_CUPTI_SAMPLES_START_FAIL=7 profile unstarted --sample-gpu 100/s -- --launches 200000 --kernels 1
 contains "unstarted: the reason" "$scratch/unstarted.err" "kernels of CUDA device 0 are not sampled (CUPTI's error 7)"
