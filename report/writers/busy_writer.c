@@ -158,7 +158,7 @@ void busy_writer_counters(FILE *out, const struct report_busy *busy, uint32_t to
 		fprintf(out, "%s%s%s\n", nr == 1 ? "\n" : "", place, counters);
 	}
 	if (nr > top)
-		fprintf(out, "samples of counters of %s more GPUs are missing\n",
+		fprintf(out, "%s more GPUs lack samples of their counters\n",
 			report_summary_count(nr - top, count));
 }
 
