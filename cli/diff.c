@@ -123,6 +123,9 @@ static int parse(struct diff *diff, int argc, char **argv)
 		format = diff->is_of_ranks ? DIFF_FOLDED : DIFF_TABLE;
 	diff->request.format = formats[format];
 	bool has_rows = format == DIFF_TABLE || format == DIFF_JSON;
+	if (has_rows && report_planes_count(diff->names.planes) > 1)
+		return option_line_refuse(table, "--planes with several planes is for --format "
+						 "folded or html: a table would add them up");
 	if (by_given && !has_rows)
 		return option_line_refuse(table, "--by is for --format table or json");
 	if (diff->request.top && format != DIFF_TABLE)

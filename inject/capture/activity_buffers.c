@@ -293,6 +293,8 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 
 	if (is_work)
 		see(record);
+	if (record->kind == RECORD_GPU_KERNEL)
+		kernel_metrics_ended(name);
 	if (in_body)
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
 	if (is_work && !in_body && !is_wanted(verdict, record)) {

@@ -10,7 +10,8 @@
 #include "inject/cupti/cupti_refusal.h"
 #include "proto/counter_sampling.h"
 
-#define IDLE_NS       500000000u   /* after so long without work to measure, a look */
+#define IDLE_NS       500000000u /* after so long without work to measure, a look */
+#define LATE_NS       1000000000u /* or after so long since the first: a program may end without a word */
 #define REST_NS       5000000000u  /* and the session's end, so that another context has its turn */
 #define PASS_NS       100000000u   /* so long a measurement waits for the launch of its next pass */
 #define RANGE_PASS_NS 60000000000u /* or for its next range: steps of a training may be long */
@@ -216,6 +217,8 @@ bool device_counters_open(struct device_counters *counters, const struct metric_
 		const uint32_t number = measurements_begin(&whole);
 		if (number == MEASUREMENTS_NONE)
 			return false;
+		if (counters->nr_ranges == 0)
+			counters->first_ns = monotonic_ns();
 		counters->ranges[counters->nr_ranges++] = number;
 		counters->key = key;
 	}
@@ -234,12 +237,9 @@ bool device_counters_close(struct device_counters *counters,
 			   const struct device_launches_mark *beside, uint64_t nr_own,
 			   enum device_counters_fate fate)
 {
-	const uint64_t before_ns = realtime_ns();
 	const int closed = pop(counters);
 
-	/* Halfway: the GPU's clock may differ a little. */
-	measurements_end(device_counters_measurement(counters),
-			 before_ns + (realtime_ns() - before_ns) / 2);
+	measurements_end(device_counters_measurement(counters), realtime_ns());
 	/* What was launched until then is counted with it. */
 	if (fate == DEVICE_COUNTERS_DONE && device_launches_were_shared(beside, nr_own))
 		fate = DEVICE_COUNTERS_SHARED;
@@ -262,7 +262,9 @@ void device_counters_rest(struct device_counters *counters, uint64_t now_ns, boo
 
 	if (!counters->context)
 		return;
-	if (last || idle_ns >= (is_part ? rest_ns : IDLE_NS))
+	const bool is_late =
+		counters->nr_ranges && !is_part && now_ns > counters->first_ns + LATE_NS;
+	if (last || is_late || idle_ns >= (is_part ? rest_ns : IDLE_NS))
 		device_counters_look(counters);
 	if (counters->context && (last || idle_ns >= rest_ns))
 		device_counters_end(counters, false);

@@ -20,6 +20,7 @@ struct definition_writer;
 struct device_counters {
 	struct metrics_session session;
 	void *context;
+	uint64_t first_ns; /* when the first of the ranges began */
 	uint64_t used_ns, retry_ns;
 	uint32_t tries;
 	int refusal; /* CUptiResult of the last try, that no notice has told */

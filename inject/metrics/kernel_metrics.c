@@ -71,11 +71,12 @@ bool kernel_metrics_has_begun(void)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* No call of CUPTI's may wait for such a kernel: a launch that is measured is given up. */
+/* No call of CUPTI's may wait for such a kernel. So those under way end first, and a launch that is measured is given
+ * up. */
 static void launches_waiting(void)
 {
 	waiting_work_launched();
-	if (measured_launch_is() && metrics_lock_take_first()) {
+	if (metrics_lock_take_first()) {
 		measured_launch_cut();
 		metrics_lock_release();
 	}
@@ -201,8 +202,12 @@ void kernel_metrics_record(const struct gpu_record *record, const char *name)
 		.end_ns = record->end_ns,
 	};
 
-	waiting_work_ended(name);
 	measurements_record(&kernel);
+}
+
+void kernel_metrics_ended(const char *name)
+{
+	waiting_work_ended(name);
 }
 
 /* ---- the guest's own thread, and ends -------------------------------------------------------- */
@@ -274,7 +279,10 @@ static void step(struct device_counters *counters, uint64_t now_ns, bool last)
 		measured_range_cut_unended();
 	const bool is_open = measured_range_uses(counters) || measured_launch_uses(counters);
 
-	if (!waiting_work_is_capturing() && !would_wait(counters) && !is_open)
+	/* At the end the last records have not come yet. */
+	const bool may_rest = last ? !waiting_work_is_capturing() : waiting_work_is_none();
+
+	if (may_rest && !would_wait(counters) && !is_open)
 		device_counters_rest(counters, now_ns, last);
 	device_counters_say(counters, last);
 }

@@ -275,7 +275,8 @@ void measured_range_enter(const struct measured_range_call *call)
 {
 	if (launches_waiting(call->cbid, call->data)) {
 		waiting_work_launched();
-		if (is_any() && metrics_lock_take_first()) {
+		/* Calls of CUPTI's that may wait for the kernel end first, whether there is a range or not. */
+		if (metrics_lock_take_first()) {
 			measured_range_cut();
 			metrics_lock_release();
 		}

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_groups.h"
+
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "report/statistics/outlier.h"
@@ -49,15 +51,28 @@ struct owner {
 
 /* ---- names */
 
-/* Returns "[GPU_Kernel]gemm" for "[GPU3_Kernel]gemm"; NULL: out of memory. */
-static char *without_gpu(const char *name)
+static bool has_gpu(const char *name)
+{
+	return strncmp(name, "[GPU", 4) == 0 && (isdigit((unsigned char)name[4]) || name[4] == '?');
+}
+
+/* Returns "[GPU_Kernel]gemm" for "[GPU3_Kernel]gemm", and "[stall]wait" for that and "[stall]≈wait".
+ * NULL: out of memory. */
+static char *common_name(const char *name)
 {
 	const char *at = name + 4;
 	char *text;
+	int length;
 
-	while (isdigit((unsigned char)*at) || *at == '?')
-		at++;
-	return asprintf(&text, "[GPU%s", at) < 0 ? NULL : text;
+	if (has_gpu(name)) {
+		while (isdigit((unsigned char)*at) || *at == '?')
+			at++;
+		length = asprintf(&text, "[GPU%s", at);
+	} else {
+		length = asprintf(&text, "%.*s%s", (int)strcspn(name, "]") + 1, name,
+				  report_groups_activity(name));
+	}
+	return length < 0 ? NULL : text;
 }
 
 static bool made_equals(const void *context, uint32_t id, const void *key)
@@ -67,17 +82,17 @@ static bool made_equals(const void *context, uint32_t id, const void *key)
 	return strcmp(builder->made[id - 1], key) == 0;
 }
 
-static int name_leaf(struct builder *builder, uint32_t name, uint32_t *found)
+static int name_leaf(struct builder *builder, uint32_t name, bool is_stall, uint32_t *found)
 {
 	const char *text = builder->tree->strings[name];
 
 	*found = name;
-	if (strncmp(text, "[GPU", 4) != 0 || (!isdigit((unsigned char)text[4]) && text[4] != '?'))
+	if (!has_gpu(text) && !is_stall)
 		return 0;
 	*found = builder->names[name];
 	if (*found)
 		return 0;
-	char *made = without_gpu(text);
+	char *made = common_name(text);
 	if (!made)
 		return -ENOMEM;
 	uint32_t hash = hash_index_hash(made, (uint32_t)strlen(made));
@@ -159,7 +174,8 @@ static int collect(struct builder *builder)
 
 		if (leaf->rank < 0)
 			continue;
-		int error = name_leaf(builder, leaf->name, &part.name);
+		int error =
+			name_leaf(builder, leaf->name, leaf->kind == REPORT_KIND_STALL, &part.name);
 		if (error)
 			return error;
 		if (leaf->rank != builder->rank)

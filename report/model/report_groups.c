@@ -9,13 +9,22 @@
 #include "proto/ledger.h"
 #include "proto/model_lines.h"
 
-const char *report_groups_activity(const char *name)
+/* Returns what is behind the "[GPU0_Kernel]" of a leaf's name. */
+static const char *behind_kind(const char *name)
 {
 	const char *end = strchr(name, ']');
-	const size_t mark = strlen(MODEL_LINES_NEAR);
 
-	name = end ? end + 1 : name;
-	return strncmp(name, MODEL_LINES_NEAR, mark) == 0 ? name + mark : name;
+	return end ? end + 1 : name;
+}
+
+bool report_groups_is_assumed(const char *name)
+{
+	return strncmp(behind_kind(name), MODEL_LINES_NEAR, strlen(MODEL_LINES_NEAR)) == 0;
+}
+
+const char *report_groups_activity(const char *name)
+{
+	return behind_kind(name) + (report_groups_is_assumed(name) ? strlen(MODEL_LINES_NEAR) : 0);
 }
 
 const char *report_groups_kind(uint32_t kind)

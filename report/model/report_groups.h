@@ -2,6 +2,7 @@
 #ifndef REPORT_GROUPS_H
 #define REPORT_GROUPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "report_dimension.h"
@@ -35,6 +36,9 @@ void report_groups_fini(struct report_groups *groups);
 /* Returns a leaf's name without the "[GPU0_Kernel]" before it, and without the mark of an assumption. Borrowed as name
  * is. */
 const char *report_groups_activity(const char *name);
+
+/* Returns whether a leaf's name has that mark: "[stall]≈wait". */
+bool report_groups_is_assumed(const char *name);
 
 /* "kernel", "memcpy", "memset", "graph", "sync", "alloc" (kind_name.h). Static storage. */
 const char *report_groups_kind(uint32_t kind);

@@ -9,6 +9,15 @@
 
 #include "aggregator/store/database.h"
 
+/* Work in a thin stretch is not known, so without an interval nothing tells whether work ran there. */
+static enum resource_unfitted no_interval(const struct resource_stretches *stretches)
+{
+	for (uint32_t i = 0; i < stretches->count; i++)
+		if (stretches->list[i].is_thin)
+			return RESOURCE_NO_PIECES;
+	return RESOURCE_NO_INTERVAL;
+}
+
 static int fit_resource(struct resource_usage_device *device, enum resource resource,
 			const struct resource_stretches *stretches, enum resource_unfitted unfitted)
 {
@@ -20,7 +29,7 @@ static int fit_resource(struct resource_usage_device *device, enum resource reso
 		return 0;
 	error = resource_stretches_fit(stretches, resource, &of->fit);
 	if (!error && of->fit.nr_intervals == 0)
-		of->unfitted = RESOURCE_NO_INTERVAL;
+		of->unfitted = no_interval(stretches);
 	return error;
 }
 

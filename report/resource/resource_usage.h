@@ -20,8 +20,8 @@ struct roster_process;
 enum resource_unfitted {
 	RESOURCE_FITTED,
 	RESOURCE_SEVERAL_GPUS, /* a process worked on several, and kept pieces do not name theirs */
-	RESOURCE_NO_PIECES,    /* of some process no single pieces of work are kept */
-	RESOURCE_NO_INTERVAL,  /* there was no interval with work between two readings */
+	RESOURCE_NO_PIECES, /* of some process, or of some interval, too few single pieces of work are kept */
+	RESOURCE_NO_INTERVAL, /* there was no interval of which work took a hundredth */
 };
 
 /* A kernel, or copies of one kind, or memsets. */

@@ -131,16 +131,43 @@ static void describe_counters(char place[static PLACE_SIZE], const struct counte
 				 report_summary_count(counters->unsent, count));
 }
 
+static void describe_gpu(char place[static PLACE_SIZE], const struct report_busy_row *row)
+{
+	text_line_append(place, PLACE_SIZE, "%s", row->host);
+	if (row->gpu == REPORT_GPU_NONE)
+		text_line_append(place, PLACE_SIZE, " GPU?");
+	else
+		text_line_append(place, PLACE_SIZE, " GPU%" PRId32, row->gpu);
+}
+
+void busy_writer_counters(FILE *out, const struct report_busy *busy, uint32_t top)
+{
+	uint32_t nr = 0;
+	char count[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		const struct report_busy_row *row = &busy->rows[i];
+		char place[PLACE_SIZE] = "", counters[PLACE_SIZE] = "";
+
+		if (!row->whole_device)
+			continue;
+		describe_counters(counters, &row->counters);
+		if (!*counters || ++nr > top)
+			continue;
+		describe_gpu(place, row);
+		fprintf(out, "%s%s%s\n", nr == 1 ? "\n" : "", place, counters);
+	}
+	if (nr > top)
+		fprintf(out, "%s more GPUs lack samples of their counters\n",
+			report_summary_count(nr - top, count));
+}
+
 /* Adds the last cell: the GPU or the stream, and what is special about it. */
 static void write_place(struct text_table *table, const struct report_busy_row *row)
 {
 	char place[PLACE_SIZE] = "", count[NUMBER_SIZE];
 
-	text_line_append(place, sizeof(place), "%s", row->host);
-	if (row->gpu == REPORT_GPU_NONE)
-		text_line_append(place, sizeof(place), " GPU?");
-	else
-		text_line_append(place, sizeof(place), " GPU%" PRId32, row->gpu);
+	describe_gpu(place, row);
 	if (!row->whole_device)
 		describe_stream(place, row);
 	else if (*row->device_name)

@@ -35,6 +35,10 @@ static void write_leaf(struct row_text *out, const struct report_tree *tree,
 	resource_writer_leaf(out, tree, leaf);
 	row_text_stack(out, "stack", tree->nodes, tree->strings, leaf->node);
 	row_text_string(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
+	if (tree->planes & 1u << REPORT_PLANE_STALLS)
+		row_text_flag(out, "shared",
+			      leaf->kind == REPORT_KIND_STALL &&
+				      report_groups_is_assumed(tree->strings[leaf->name]));
 	if (tree->steps)
 		row_text_string(out, "step_kind",
 				report_dimension_frame(tree, REPORT_BY_STEP, leaf->step, NULL, 0));

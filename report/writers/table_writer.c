@@ -422,6 +422,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		report_summary_title(out, tree);
 		if (tree->planes & REPORT_PLANES_RESOURCES) {
 			error = resource_writer_table(out, tree, options.form, options.top);
+			if (!error && tree->planes & 1u << REPORT_PLANE_USE)
+				busy_writer_counters(out, busy, options.top);
 		} else if (activities.nr_groups) {
 			error = write_activities(out, tree, &activities, &options);
 			if (!error)

@@ -24,6 +24,7 @@ void metrics_summary_none(FILE *out, const struct report_tree *tree)
 {
 	static const enum ledger_reason reasons[] = {LEDGER_METRIC_LOST, LEDGER_METRIC_SHARED,
 						     LEDGER_METRIC_REFUSED};
+	const struct report_loss *most = NULL;
 	char text[NUMBER_SIZE];
 
 	fputs("nothing was measured: ", out);
@@ -38,15 +39,18 @@ void metrics_summary_none(FILE *out, const struct report_tree *tree)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
 		const struct report_loss *loss = loss_of(tree, reasons[i]);
 
-		if (loss) {
-			fprintf(out, "%s: %s (docs/data-loss.md)\n", tree->strings[loss->text],
-				report_summary_count(loss->count, text));
-			return;
-		}
+		if (loss && (!most || loss->count > most->count))
+			most = loss;
+	}
+	if (most) {
+		fprintf(out, "%s: %s (docs/data-loss.md)\n", tree->strings[most->text],
+			report_summary_count(most->count, text));
+		return;
 	}
 	fputs(tree->was_to_measure
-		      ? "--kernels or --ranges matches no name in this run, or its launches are "
-			"such as are never measured (docs/metrics.md). --kernels takes mangled "
+		      ? "--kernels or --ranges matches no name in this run; or its launches are "
+			"such as are never measured, or too few for the passes "
+			"(docs/metrics.md); or the program was killed. --kernels takes mangled "
 			"names (report --demangle none); names of ranges have their digits, or # "
 			"for "
 			"them, as run --nvtx-digits says\n"

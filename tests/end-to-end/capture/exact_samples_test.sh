@@ -94,6 +94,25 @@ PY
 same "both: figures" "$(sed -n 1p "$scratch/agreement")" "None k0 2 True True True True"
 same "both: launches agree, as the work is the same" "$(sed -n 2p "$scratch/agreement")" "True True"
 
+# CSV says of each stack whether its samples are shared out.
+shared() { "$flamegrid" report "$scratch/$1" --planes stalls -f csv | python3 -c 'import csv, sys
+print({row["shared"] for row in csv.DictReader(sys.stdin) if row["name"] != "not sampled"})'; }
+same "exact: none is shared out in CSV" "$(shared exact)" "{'0'}"
+same "always: all are shared out in CSV" "$(shared always)" "{'1'}"
+
+# A reason is one row of a difference, whether or not its samples are shared out over launches.
+"$flamegrid" diff "$scratch/always" "$scratch/exact" --planes stalls --by kernel -f json -o "$scratch/diff.json" 2>/dev/null
+same "diff: rows" "$(python3 -c 'import json, sys
+rows = {row["name"]: row["state"] for row in json.load(open(sys.argv[1]))["rows"]}
+print(rows["[stall]selected"], any("\u2248" in name for name in rows))' "$scratch/diff.json")" "both False"
+
+# The sum of a table or JSON never adds two planes. A page has a choice of them, and folded text has no sum.
+for format in table json folded html; do
+	"$flamegrid" diff "$scratch/always" "$scratch/exact" --planes stalls,gpu -f $format -o "$scratch/diff.out" 2>"$scratch/err"
+	same "diff of two planes, $format: status" $? "$(case $format in table | json) echo 2 ;; *) echo 0 ;; esac)"
+	case $format in table | json) contains "diff of two planes, $format: message" "$scratch/err" "a table would add them up" ;; esac
+done
+
 # What CUPTI refuses costs the samples alone.
 FAKE_CUPTI_SAMPLES_START_FAIL=7 profile unstarted --sample-gpu 100/s -- --launches 200000 --kernels 1
 contains "unstarted: the reason" "$scratch/unstarted.err" "kernels of CUDA device 0 are not sampled (CUPTI's error 7)"

@@ -99,7 +99,7 @@ same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
 profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2000 --devices 1
 "$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"
 contains "nothing: the reason" "$scratch/nothing.table" \
-	"nothing was measured: --kernels or --ranges matches no name in this run, or its launches are such as are never measured (docs/metrics.md). --kernels takes mangled names (report --demangle none)"
+	"nothing was measured: --kernels or --ranges matches no name in this run; or its launches are such as are never measured, or too few for the passes (docs/metrics.md); or the program was killed. --kernels takes mangled names (report --demangle none)"
 contains "nothing: the run's end says so" "$scratch/nothing.err" "flamegrid: nothing was measured: --kernels or --ranges matches"
 same "nothing: the agent's note is no line" "$(cat "$scratch/nothing.table" "$scratch/nothing.err" | grep -c "was to be measured")" 0
 

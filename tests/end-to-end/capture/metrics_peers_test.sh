@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../support/harness.sh"
 . "$(dirname "$0")/../support/metrics_harness.sh"
 limit_s=60 # of a program, which takes a second
+export FAKE_CUPTI_METRICS_SYNCS=1
 
 # meet NAME OPTION VALUES KERNEL ARGUMENTS...: OPTION is --kernels or --ranges, for KERNEL.
 meet() {

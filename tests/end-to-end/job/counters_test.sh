@@ -3,6 +3,7 @@
 # stops nothing.
 . "$(dirname "$0")/../support/harness.sh"
 fake_power=$BUILD/tests/fake_power
+program=$fake_power
 library=$BUILD/lib/fake-nvml:$LD_LIBRARY_PATH
 list=$(devices 1)
 export FLAMEGRID_CUPTI=$BUILD/lib/fake-cuda/libcupti.so.13 FAKE_CUDA_DEVICES=1 XDG_RUNTIME_DIR=$scratch/runtime FAKE_NVML_LOG=$scratch/log
@@ -12,7 +13,7 @@ run() { # NAME PHASE...: a run with samples, and the options
 	local name=$1
 	shift
 	LD_LIBRARY_PATH=$library timeout 120 "$flamegrid" run --devices "$list" --sample-counters 500/s "${options[@]}" -o "$scratch/$name" -- \
-		"$fake_power" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+		"$program" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
 	same "$name: status" $? 0
 	same "$name: no process is left" "$(pgrep -f -- "^$flamegrid --sample-counters-for-agent 2000000")" ""
 }
@@ -124,7 +125,20 @@ for refusal in 35:no_right 7:taken 33:virtual 27:not_supported 999:failed; do
 print([(device["counters"]["refusal"], device["counters"]["samples"]) for device in json.load(sys.stdin)["devices"]])')" "[('$name', 0)]"
 	table $name
 	contains "$name: the table says so" "$scratch/table" "; samples of its counters: "
+	"$flamegrid" report "$scratch/$name" --planes use -f table >"$scratch/table" 2>&1
+	contains "$name: the table of use says so" "$scratch/table" "GPU0; samples of its counters: "
 done
+FAKE_NVML='*:gpm=3' FAKE_CUPTI_PM_REFUSED=35 run no_use hot:4
+"$flamegrid" report "$scratch/no_use" --planes use -f table >"$scratch/table" 2>&1
+contains "no_use: the table of use has nothing" "$scratch/table" "nothing of use is here"
+contains "no_use: and says why" "$scratch/table" "GPU0; samples of its counters: not permitted"
+
+# Without samples there are intervals of a second. Of so many kernels too few are kept one by one to tell what ran in them.
+program=$fake_launches
+FAKE_CUPTI_PM_REFUSED=35 run many --launches 2000000 --kernels 2 --sync-every 100
+program=$fake_power
+"$flamegrid" report "$scratch/many" --planes use -f table >"$scratch/table" 2>&1
+contains "many: why all work counts alike" "$scratch/table" "because too little of it is kept one by one (run --timeline all)"
 
 FAKE_CUPTI_PM_OVERFLOW=3 run overflow hot:8
 launched overflow

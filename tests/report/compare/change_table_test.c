@@ -92,6 +92,15 @@ static const struct report_leaf idle_leaves[][2] = {
 	 {.name = 2, .rank = -1, .kind = REPORT_KIND_MEMCPY, .count = 20, .ns = 20}},
 };
 
+/* Samples of a kernel: shared out over launches before, and not after. */
+static const char *const stall_strings[] = {"", "hot.cu:17", "[stall]\u2248long scoreboard",
+					    "[stall]long scoreboard"};
+static const struct report_node stall_nodes[] = {{0, 0}, {0, 1}};
+static const struct report_leaf stall_leaves[][1] = {
+	{{.node = 1, .name = 2, .rank = -1, .kind = REPORT_KIND_STALL, .count = 10, .ns = 500}},
+	{{.node = 1, .name = 3, .rank = -1, .kind = REPORT_KIND_STALL, .count = 30, .ns = 700}},
+};
+
 static struct pair_tree *pair;
 static struct report_diff *diff;
 static struct change_table *table;
@@ -317,6 +326,30 @@ static void without_a_users_line_it_is_the_frameworks(void **state)
 	part();
 }
 
+static struct report_tree stall_tree(int side)
+{
+	return (struct report_tree){.strings = stall_strings,
+				    .nr_strings = 4,
+				    .nodes = stall_nodes,
+				    .nr_nodes = 2,
+				    .leaves = stall_leaves[side],
+				    .nr_leaves = 1};
+}
+
+static void a_reason_is_one_row_whether_or_not_it_is_shared_out(void **state)
+{
+	const struct report_tree sides[] = {stall_tree(0), stall_tree(1)};
+
+	(void)state;
+	assert_int_equal(pair_tree_create(&sides[0], &sides[1], 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	assert_int_equal(diff->tree.nr_leaves, 1);
+	list_by(CHANGE_BY_KERNEL, 1);
+	assert_int_equal(table->nr_rows, 1);
+	assert_row(0, "[stall]long scoreboard", 500, 700);
+	part();
+}
+
 static void classes_sum_all_work(void **state)
 {
 	(void)state;
@@ -454,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_helpers_line_is_divided_by_its_callers),
 		cmocka_unit_test(a_kernel_of_a_helper_has_the_line_that_calls_it),
 		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
+		cmocka_unit_test(a_reason_is_one_row_whether_or_not_it_is_shared_out),
 		cmocka_unit_test(classes_sum_all_work),
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),
 		cmocka_unit_test(a_profile_against_itself_has_no_change),

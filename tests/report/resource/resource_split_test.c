@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "report/model/report_usage.h"
+#include "report/writers/busy_writer.h"
 #include "report/writers/resource_writer.h"
 #include "report/writers/table_writer.h"
 #include "tests/report/model/report_fixture.h"
@@ -359,6 +360,32 @@ static void no_table_is_missing_silently(void **state)
 	report_busy_destroy(busy);
 }
 
+static void gpus_without_samples_of_counters_are_told(void **state)
+{
+	struct report_busy_row rows[] = {
+		{.host = "a", .gpu = 0, .whole_device = true},
+		{.host = "a", .gpu = 1, .whole_device = true},
+		{.host = "a", .gpu = 1}, /* a stream */
+		{.host = "b", .gpu = 0, .whole_device = true},
+		{.host = "b", .gpu = 1, .whole_device = true},
+	};
+	const struct report_busy busy = {.rows = rows, .nr_rows = 5};
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	for (uint32_t i = 1; i < 5; i++)
+		rows[i].counters.refusal = COUNTER_NO_RIGHT;
+	busy_writer_counters(out, &busy, 2);
+	fclose(out);
+	assert_string_equal(
+		text, "\na GPU1; samples of its counters: not permitted (RmProfilingAdminOnly)\n"
+		      "b GPU0; samples of its counters: not permitted (RmProfilingAdminOnly)\n"
+		      "1 more GPUs lack samples of their counters\n");
+	free(text);
+}
+
 /* A copying kernel moves 3 GB in a second, and "hot" uses tensor cores; the links of the GPU are not known. */
 static void use_is_divided_resource_by_resource(void **state)
 {
@@ -454,6 +481,7 @@ int main(void)
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),
 		TEST(no_table_is_missing_silently),
+		TEST(gpus_without_samples_of_counters_are_told),
 		TEST(use_is_divided_resource_by_resource),
 		TEST(the_table_of_use_has_all_resources_of_a_kernel),
 	};

@@ -14,6 +14,7 @@
 #include "proto/host_sample.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_plane.h"
+#include "report/writers/csv_writer.h"
 #include "report/writers/table_writer.h"
 #include "tests/report/model/report_fixture.h"
 
@@ -88,6 +89,31 @@ static void a_kernel_of_one_launch_has_its_samples(void **state)
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_STALLS].count, 7);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_STALLS].ns, 1007);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_GPU].ns, 1057);
+}
+
+/* One kernel of two launches, and one of a single launch. */
+static void csv_tells_shared_samples(void **state)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	report_fixture_add_kernel(report_fixture_stack("main", "one", NULL), "gemm", 300);
+	report_fixture_add_kernel(report_fixture_stack("main", "two", NULL), "gemm", 100);
+	report_fixture_add_kernel(report_fixture_stack("main", "one", NULL), "copy", 50);
+	add(own("gemm", 17), "wait", 8);
+	add(own("copy", 30), "wait", 5);
+	report_fixture_build_with(
+		&(struct report_options){.planes = STALLS | 1u << REPORT_PLANE_GPU});
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
+	fclose(out);
+	assert_non_null(strstr(text, ",plane,shared\n"));
+	assert_non_null(strstr(text, "\"main;one;[GPU0_Kernel]gemm;hot.cu:17\",stalls,1\n"));
+	assert_non_null(strstr(text, "\"main;two;[GPU0_Kernel]gemm;hot.cu:17\",stalls,1\n"));
+	assert_non_null(strstr(text, "\"main;one;[GPU0_Kernel]copy;hot.cu:30\",stalls,0\n"));
+	assert_non_null(strstr(text, "\"main;one\",gpu,0\n"));
+	free(text);
 }
 
 static void samples_of_several_launches_are_divided_by_time_and_marked(void **state)
@@ -237,6 +263,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_kernel_of_one_launch_has_its_samples),
+		TEST(csv_tells_shared_samples),
 		TEST(samples_of_several_launches_are_divided_by_time_and_marked),
 		TEST(launches_that_readers_see_as_one_are_one),
 		TEST(a_kernel_without_samples_says_so),

@@ -318,6 +318,12 @@ CUptiResult cuptiProfilerGetCounterAvailability(struct metrics_availability *par
 	return CUPTI_SUCCESS;
 }
 
+static void synchronize(struct sim_context *context)
+{
+	if (sim_config_get(SIM_METRICS_SYNCS))
+		sim_context_synchronize(context);
+}
+
 CUptiResult cuptiRangeProfilerEnable(struct metrics_enable *params)
 {
 	CUptiResult refusal = (CUptiResult)sim_config_get(SIM_METRICS_REFUSED);
@@ -331,6 +337,7 @@ CUptiResult cuptiRangeProfilerEnable(struct metrics_enable *params)
 		return refusal;
 	if (pc_sampling_has((uint32_t)context->ordinal))
 		return INVALID_OP;
+	synchronize(params->context);
 	pthread_mutex_lock(&self.lock);
 	while (i < SESSIONS_MAX && self.sessions[i].context)
 		i++;
@@ -361,6 +368,7 @@ CUptiResult cuptiRangeProfilerDisable(struct metrics_call *params)
 {
 	struct session *session = session_of(params->object);
 
+	synchronize(session->context);
 	pthread_mutex_lock(&self.lock);
 	*session = (struct session){0};
 	pthread_mutex_unlock(&self.lock);
@@ -426,6 +434,7 @@ CUptiResult cuptiRangeProfilerStop(struct metrics_stop *params)
 		return INVALID_OP;
 	if (is_capturing())
 		return UNKNOWN;
+	synchronize(session->context);
 	pthread_mutex_lock(&self.lock);
 	session->started = false;
 	params->is_whole = session->pass + 1 == session->passes;
@@ -520,6 +529,7 @@ CUptiResult cuptiRangeProfilerDecodeData(struct metrics_decode *params)
 {
 	struct session *session = session_of(params->object);
 
+	synchronize(session->context);
 	session->counters->decoded = 1;
 	params->dropped = 0;
 	return CUPTI_SUCCESS;
