@@ -29,7 +29,8 @@ static const struct term unfitted[] = {
 				   "a process worked on several GPUs (run --timeline all)"},
 	[RESOURCE_NO_PIECES] = {"no_pieces",
 				"too little of it is kept one by one (run --timeline all)"},
-	[RESOURCE_NO_INTERVAL] = {"no_interval", "no work took 1 % of the time between two readings"},
+	[RESOURCE_NO_INTERVAL] = {"no_interval",
+				  "no work took 1 % of the time between two readings"},
 };
 
 static bool is_energy(const struct report_tree *tree)
