@@ -15,9 +15,10 @@
 #include "inject/cupti/activity_record.h"
 #include "inject/cupti/buffer_pool.h"
 #include "inject/cupti/cupti_library.h"
+#include "inject/cupti/name_table.h"
 #include "inject/launch/launch_thread.h"
 #include "inject/launch/outstanding_launches.h"
-#include "inject/cupti/name_table.h"
+#include "inject/metrics/waiting_work.h"
 #include "proto/memory_kind.h"
 #include "tests/inject/test_ring.h"
 
@@ -350,6 +351,23 @@ static void invalid_times_are_counted_and_not_passed_on(void **state)
 	assert_int_equal(test_ring_ledger(&fixture->ring, 1, LEDGER_STILL_RUNNING).count, 1);
 }
 
+static void flush_soon(void)
+{
+}
+
+/* Else nothing would be measured any more (kernel_metrics.h). */
+static void a_kernel_of_nccls_without_times_has_ended(void **state)
+{
+	struct fixture *fixture = *state;
+
+	waiting_work_init(flush_soon);
+	waiting_work_launched();
+	add_kernel(fixture, "ncclDevKernel_AllReduce", 0, 0, 1);
+	assert_false(waiting_work_is_none());
+	complete(fixture);
+	assert_true(waiting_work_is_none());
+}
+
 static void kernel_of_after_the_window_that_still_runs_is_not_lost(void **state)
 {
 	struct fixture *fixture = *state;
@@ -543,6 +561,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			kernel_of_after_the_window_that_still_runs_is_not_lost, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_kernel_of_nccls_without_times_has_ended, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(unknown_kind_is_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nameless_kernel_is_passed_on_and_counted, set_up,
 						tear_down),
