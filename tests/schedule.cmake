@@ -17,6 +17,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_kernel_sampler_contexts_test
   inject_cubin_copies_test
   inject_launch_thread_test
+  inject_metrics_lock_test
   inject_nccl_profiler_test
   inject_nvtx_names_test
   inject_nvtx_ranges_test
@@ -103,7 +104,7 @@ set(FLAMEGRID_SLOW_TESTS
   call_stacks_test 29
   cell_file_test 3
   cell_gaps_test 1
-  cell_sums_test 3
+  cell_sums_test 20
   collectives_test 16
   correlator_history_test 1
   cubin_lines_compiled_test 14
@@ -167,6 +168,20 @@ set(FLAMEGRID_SLOW_TESTS
   metrics_peers_test 30
   mpi_test 8
   placement_test 8
+  counters_test 60
+  energy_test 39
+  exact_samples_test 27
+  exports_test 20
+  kernel_metrics_test 33
+  kernel_samples_test 20
+  long_run_test 22
+  merge_property_test 19
+  part_timelines_test 30
+  perfetto_test 17
+  range_metrics_test 45
+  straggler_ranks_test 18
+  timeline_parts_test 20
+  times_browser_test 22
   telemetry_test 30
   process_life_0_test 6
   process_life_1_test 6
