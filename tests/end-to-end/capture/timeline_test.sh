@@ -90,7 +90,7 @@ same "one plane is not called several" "$(grep -c 'several planes' "$scratch/err
 contains "several planes are said" "$scratch/err" "several planes side by side, never to be added up: gpu, sync"
 same "and all there" "$(wc -l <"$scratch/folded")" "$(cat "$scratch/all/gpu.ns.folded" "$scratch/all/sync.ns.folded" | wc -l)"
 "$flamegrid" report "$scratch/all" --planes all -f csv >"$scratch/csv"
-same "csv: planes" "$(awk -F, 'NR > 1 { print $NF }' "$scratch/csv" | sort -u | tr '\n' ' ')" "gpu modules overhead sync um "
+same "csv: planes" "$(awk -F, 'NR > 1 { print $(NF - 1) }' "$scratch/csv" | sort -u | tr '\n' ' ')" "gpu modules overhead sync um "
 "$flamegrid" report "$scratch/all" --planes all -f json >"$scratch/json"
 valid_report "$scratch/all" --planes all
 contains "json: planes" "$scratch/json" "{\"plane\":\"sync\",\"count\":$((5 * rounds)),"
