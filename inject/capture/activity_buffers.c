@@ -26,6 +26,7 @@
 #include "inject/launch/launch_thread.h"
 #include "inject/launch/outstanding_launches.h"
 #include "inject/metrics/kernel_metrics.h"
+#include "inject/metrics/waiting_work.h"
 #include "proto/ring/record_ring.h"
 
 #define CHUNK_RECORDS 256u
@@ -294,7 +295,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	if (is_work)
 		see(record);
 	if (record->kind == RECORD_GPU_KERNEL)
-		kernel_metrics_ended(name);
+		waiting_work_ended(name);
 	if (in_body)
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
 	if (is_work && !in_body && !is_wanted(verdict, record)) {

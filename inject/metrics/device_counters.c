@@ -10,8 +10,8 @@
 #include "inject/cupti/cupti_refusal.h"
 #include "proto/counter_sampling.h"
 
-#define IDLE_NS       500000000u /* after so long without work to measure, a look */
-#define LATE_NS       1000000000u /* or after so long since the first: a program may end without a word */
+#define IDLE_NS       500000000u   /* after so long without work to measure, a look; */
+#define LATE_NS       1000000000u  /* or so long after the first: a program may be killed; */
 #define REST_NS       5000000000u  /* and the session's end, so that another context has its turn */
 #define PASS_NS       100000000u   /* so long a measurement waits for the launch of its next pass */
 #define RANGE_PASS_NS 60000000000u /* or for its next range: steps of a training may be long */

@@ -205,11 +205,6 @@ void kernel_metrics_record(const struct gpu_record *record, const char *name)
 	measurements_record(&kernel);
 }
 
-void kernel_metrics_ended(const char *name)
-{
-	waiting_work_ended(name);
-}
-
 /* ---- the guest's own thread, and ends -------------------------------------------------------- */
 
 /* Returns whether a range was left open whose end may wait for the GPU. */

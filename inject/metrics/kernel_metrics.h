@@ -49,9 +49,6 @@ void kernel_metrics_exit(uint32_t cbid, const struct cupti_callback_data *call);
 /* Takes a kernel's record with its times. name: CUPTI's. CUPTI's thread calls it. */
 void kernel_metrics_record(const struct gpu_record *record, const char *name);
 
-/* A kernel's record has come, whatever it is like, and whether it is wanted or not. name: CUPTI's; may be NULL. */
-void kernel_metrics_ended(const char *name);
-
 /* In a callback: the context is about to be destroyed. Its session ends after a last look. If the lock does not come
  * within METRICS_LOCK_CALLBACK_S, it stays as it is; so it is with the two functions behind this one. */
 void kernel_metrics_forget(void *context);

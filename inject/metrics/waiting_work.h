@@ -15,7 +15,8 @@ bool waiting_work_is(const char *kernel);
  * work for good. */
 void waiting_work_launched(void);
 
-/* A kernel's record has come, or its launch has failed. */
+/* A kernel's record has come, whatever it is like and whether it is wanted or not; or its launch has failed. kernel:
+ * may be NULL. */
 void waiting_work_ended(const char *kernel);
 
 /* A capture begins; or it has ended, or has not begun. */

@@ -9,8 +9,8 @@
 /* Looks whether the process has loaded NCCL. Not in a callback: it takes the loader's lock. */
 void waiting_launches_look(void);
 
-/* Returns whether a launch is one. kernel: its name, or NULL. Every graph is one once NCCL was
- * loaded, or its first kernel launched. */
+/* Returns whether a launch is one. kernel: its name, or NULL. Every graph is one once NCCL was loaded, or its first
+ * kernel launched. */
 bool waiting_launches_has(uint32_t cbid, const char *kernel);
 
 #endif
