@@ -41,6 +41,14 @@ async function drag(page, from, to) {
 	await settled(page);
 }
 
+// A range of an address counts after the change of the address, at a later task of the page.
+async function isNoRange(page, wrong) {
+	await page.value("location.hash = '#time=5-6'");
+	await page.until("flamegrid.times().range?.[0] === 5e9 && flamegrid.settled()");
+	await page.value(`location.hash = '#time=${wrong}'`);
+	await page.until("flamegrid.times().range === null && flamegrid.settled()");
+}
+
 test("a profile without a timeline has no time axis", async () => {
 	const page = await open("training", { hash: "#time=1-2" });
 
@@ -161,11 +169,8 @@ test("a drag selects a range, which the address keeps, with the commands for it"
 	await drag(page, 2e9, 2e9); // a click
 	assert.equal((await times(page)).range, null);
 	await page.value("document.activeElement.blur()");
-	for (const wrong of ["4-3", "900-901", "-1-2", "x", "1", "1-2-3"]) {
-		await page.value(`location.hash = '#time=${wrong}'`);
-		await settled(page);
-		assert.equal((await times(page)).range, null, wrong);
-	}
+	for (const wrong of ["4-3", "900-901", "-1-2", "x", "1", "1-2-3"])
+		await isNoRange(page, wrong);
 	await finish(page);
 });
 
@@ -259,11 +264,8 @@ test("the page of a part counts times from the profile's first event", async () 
 	await page.value("location.hash = '#time=1-4'");
 	await page.until("flamegrid.times().range?.[1] === 4e9");
 	assert.equal((await times(page)).range[0], 3e9); // what is before is not here
-	for (const wrong of ["1-3", "12.99-20"]) {
-		await page.value(`location.hash = '#time=${wrong}'`);
-		await settled(page);
-		assert.equal((await times(page)).range, null, wrong);
-	}
+	for (const wrong of ["1-3", "12.99-20"])
+		await isNoRange(page, wrong);
 	const box = await page.value(`(({ x, y }) => ({ x, y }))(document.getElementById("axis").getBoundingClientRect())`);
 	const at = (ns) => ({ x: box.x + left + (ns - beginNs) / spanNs * (width - left), y: box.y + 60 });
 	for (const [type, ns] of [["mousePressed", 6e9], ["mouseMoved", 6.5e9], ["mouseMoved", 7e9], ["mouseReleased", 7e9]])
