@@ -133,9 +133,10 @@ FAKE_NVML='*:gpm=3' FAKE_CUPTI_PM_REFUSED=35 run no_use hot:4
 contains "no_use: the table of use has nothing" "$scratch/table" "nothing of use is here"
 contains "no_use: and says why" "$scratch/table" "GPU0; samples of its counters: not permitted"
 
-# Without samples there are intervals of a second. Of so many kernels too few are kept one by one to tell what ran in them.
+# Without samples there are intervals of a second. Of so many kernels, in so large a job, too few are kept one by one to
+# tell what ran in them.
 program=$fake_launches
-FAKE_CUPTI_PM_REFUSED=35 run many --launches 2000000 --kernels 2 --sync-every 100
+FAKE_CUPTI_PM_REFUSED=35 RANK=0 WORLD_SIZE=1024 run many --launches 1000000 --kernels 2 --sync-every 100
 program=$fake_power
 "$flamegrid" report "$scratch/many" --planes use -f table >"$scratch/table" 2>&1
 contains "many: why all work counts alike" "$scratch/table" "because too little of it is kept one by one (run --timeline all)"
