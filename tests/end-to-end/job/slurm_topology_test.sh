@@ -16,7 +16,7 @@ node=\$((\${SLURMD_NODENAME#n} - 1))
 export FAKE_CUDA_HOST_SEED=\${SLURMD_NODENAME#n} LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$BUILD/lib/fake-cuda
 printf '%s %s\n' "\$SLURM_TOPOLOGY_ADDR" "\$SLURM_TOPOLOGY_ADDR_PATTERN" >address.\$SLURMD_NODENAME
 exec sh profiled.sh -o job -- "$BUILD/tests/fake_ranks" --ranks 8 --here \$((node * 2)):2 --job "$scratch/job" --ahead --steps 240 \
-	--gpu 50-\$((50 + 7 * node)) --late-gpu 2-5:2000
+	--gpu 50-\$((50 + 7 * node)) --late-gpu 2-5:8000
 TEXT
 srun -N4 --ntasks-per-node=1 sh task.sh >out 2>err
 same "status" $? 0
