@@ -76,11 +76,12 @@ await_keepers() {
 	for pid in $(own_keepers); do timeout 60 tail --pid="$pid" -f /dev/null; done
 }
 
-# says_well WHAT ERR PROFILE: rank 0 of a step said that nothing is lost. On a busy machine it may end before the reports are
-# written, and says that.
-says_well() {
-	if grep -qE "the reports are still being written|goes on alone|may still write" "$2"; then ok "$1, later"; else contains "$1" "$2" "nothing lost; $3/"; fi
+# says WHAT ERR TEXT: a rank said this. On a busy machine it may end before that is so, and says that.
+says() {
+	if grep -qE "still being written|goes on alone|may still write" "$2"; then ok "$1, later"; else contains "$1" "$2" "$3"; fi
 }
+# says_well WHAT ERR PROFILE: rank 0 of a step said that nothing is lost.
+says_well() { says "$1" "$2" "nothing lost; $3/"; }
 # went_well WHAT ERR PROFILE: the same, and so it is.
 went_well() {
 	await_keepers
