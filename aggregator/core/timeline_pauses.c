@@ -90,24 +90,6 @@ int timeline_pauses_add(struct timeline_table *table, const struct timeline_key 
 	return timeline_entry_add(pauses, begin_ns, end_ns);
 }
 
-int timeline_pauses_device(struct timeline_table *table, uint32_t process_id,
-			   const struct timeline_key *device)
-{
-	const struct timeline_key of = {.level = TIMELINE_PAUSES, .process_id = process_id};
-	const struct timeline_entry *pauses = timeline_table_find(table, &of);
-	int error = 0;
-
-	if (!pauses)
-		return 0;
-	struct stream_timeline *const timeline = pauses->timeline; /* an entry may move */
-	uint32_t nr_open;
-	const struct timeline_interval *open = stream_timeline_open(timeline, &nr_open);
-
-	for (uint32_t i = 0; i < nr_open && !error; i++)
-		error = timeline_pauses_add(table, device, open[i].start_ns, open[i].end_ns);
-	return error;
-}
-
 /* ---- work */
 
 /* NULL: there are none. */

@@ -13,11 +13,6 @@
 int timeline_pauses_add(struct timeline_table *table, const struct timeline_key *key,
 			uint64_t begin_ns, uint64_t end_ns);
 
-/* Takes the pauses of a process that come before its device was described: their open intervals. device: as for
- * TIMELINE_DEVICE_PAUSES. A pause that the device has changes nothing. 0 or -ENOMEM. */
-int timeline_pauses_device(struct timeline_table *table, uint32_t process_id,
-			   const struct timeline_key *device);
-
 /* As timeline_table_add(), for work: if that makes the key's span longer by pauses, these are not captured. */
 int timeline_pauses_work(struct timeline_table *table, const struct timeline_key *key,
 			 uint64_t start_ns, uint64_t end_ns);

@@ -69,8 +69,7 @@ static int chain(struct timeline_table *table, struct timeline_entry *entry, uin
 
 static bool is_of_pauses(const struct timeline_key *key)
 {
-	return key->level == TIMELINE_PAUSES || key->level == TIMELINE_DEVICE_PAUSES ||
-	       key->level == TIMELINE_EARLY_PAUSES;
+	return key->level == TIMELINE_PAUSES || key->level == TIMELINE_DEVICE_PAUSES;
 }
 
 static uint32_t intervals_of(const struct timeline_key *key)

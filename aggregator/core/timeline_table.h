@@ -25,9 +25,6 @@ enum timeline_level {
 	 * of a device in any of its processes, with keys as of TIMELINE_DEVICE */
 	TIMELINE_PAUSES = 7,
 	TIMELINE_DEVICE_PAUSES = 8,
-	/* Of a process, with device_id 0, in CLOCK_MONOTONIC: pauses before the clock of the GPU was known. It closes
-	 * when they have become TIMELINE_PAUSES. */
-	TIMELINE_EARLY_PAUSES = 9,
 	TIMELINE_LEVELS,
 };
 

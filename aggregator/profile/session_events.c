@@ -142,11 +142,19 @@ static bool is_mark(const struct launch_record *launch, enum record_mark mark)
 	return launch->flags & RECORD_LAUNCH_MARK && launch->cbid == mark;
 }
 
-static int add_pause(struct collection *collection, const struct roster_process *process,
-		     uint32_t id, uint64_t from_ns, uint64_t to_ns)
+/* A mark of a window's end, and that of the next window, come together. Without clocks nobody knows when GPUs were in
+ * between. */
+static int apply_pause(struct collection *collection, const struct roster_process *process,
+		       uint32_t id, const struct message_events *events, uint32_t at)
 {
-	struct timeline_key key = {.level = TIMELINE_PAUSES, .process_id = id};
+	const struct launch_record *end = &events->launches[at];
+	const uint64_t offset_ns = (uint64_t)events->clock_offset_ns;
 
+	if (!is_mark(end, RECORD_MARK_WINDOW_END) || at + 1 == events->nr_launches ||
+	    !is_mark(end + 1, RECORD_MARK_WINDOW) || !events->clock_valid)
+		return 0;
+	const uint64_t from_ns = end->time_ns - offset_ns, to_ns = end[1].time_ns - offset_ns;
+	struct timeline_key key = {.level = TIMELINE_PAUSES, .process_id = id};
 	if (from_ns >= to_ns)
 		return 0;
 	int error = timeline_pauses_add(collection->timelines, &key, from_ns, to_ns);
@@ -157,51 +165,6 @@ static int add_pause(struct collection *collection, const struct roster_process 
 		error = timeline_pauses_add(collection->timelines, &key, from_ns, to_ns);
 	}
 	return error;
-}
-
-/* Without clocks nobody knows when GPUs were in a pause. So it waits for them. */
-static int apply_early_pauses(struct collection *collection, const struct roster_process *process,
-			      uint32_t id, const struct message_events *events)
-{
-	const uint64_t offset_ns = (uint64_t)events->clock_offset_ns;
-	const struct timeline_key key = {.level = TIMELINE_EARLY_PAUSES, .process_id = id};
-	struct timeline_entry *const entry =
-		events->clock_valid && timeline_table_has_pauses(collection->timelines)
-			? timeline_table_find(collection->timelines, &key)
-			: NULL;
-	uint32_t nr_open = 0;
-	int error = 0;
-
-	if (!entry)
-		return 0;
-	struct stream_timeline *const early = entry->timeline;
-	const struct timeline_interval *open = stream_timeline_open(early, &nr_open);
-	for (uint32_t i = 0; i < nr_open && !error; i++)
-		error = add_pause(collection, process, id, open[i].start_ns - offset_ns,
-				  open[i].end_ns - offset_ns);
-	if (!nr_open || error)
-		return error;
-	stream_timeline_close(early);
-	timeline_table_find(collection->timelines, &key)->changed = true;
-	return 0;
-}
-
-/* A mark of a window's end, and that of the next window, come together. */
-static int apply_pause(struct collection *collection, const struct roster_process *process,
-		       uint32_t id, const struct message_events *events, uint32_t at)
-{
-	const struct timeline_key early = {.level = TIMELINE_EARLY_PAUSES, .process_id = id};
-	const struct launch_record *end = &events->launches[at];
-	const uint64_t offset_ns = (uint64_t)events->clock_offset_ns;
-
-	if (!is_mark(end, RECORD_MARK_WINDOW_END) || at + 1 == events->nr_launches ||
-	    !is_mark(end + 1, RECORD_MARK_WINDOW) || end->time_ns >= end[1].time_ns)
-		return 0;
-	if (!events->clock_valid)
-		return timeline_table_add(collection->timelines, &early, end->time_ns,
-					  end[1].time_ns);
-	return add_pause(collection, process, id, end->time_ns - offset_ns,
-			 end[1].time_ns - offset_ns);
 }
 
 static int apply_launches(const struct agent_session *session, struct collection *collection,
@@ -315,10 +278,8 @@ int session_events_apply(struct agent_session *session, struct collection *colle
 	if (!error) {
 		correlator_set_clock(process->correlator, events->clock_offset_ns,
 				     events->clock_valid);
-		error = apply_early_pauses(collection, process, id, events);
-	}
-	if (!error)
 		error = apply_launches(session, collection, id, events);
+	}
 	if (!error)
 		error = apply_records(session, collection, process, id, events);
 	if (!error)

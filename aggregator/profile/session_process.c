@@ -11,7 +11,6 @@
 
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/memory_account.h"
-#include "aggregator/core/timeline_pauses.h"
 #include "aggregator/core/timeline_table.h"
 
 static int check_process(const struct agent_session *session, const struct message_process *process,
@@ -36,22 +35,8 @@ static int check_process(const struct agent_session *session, const struct messa
 	return ok ? 0 : REFUSE_UNDEFINED;
 }
 
-/* A description may come behind the process's first events. */
-static int add_pauses(struct collection *collection, const struct roster_process *process,
-		      uint32_t id, const struct roster_ordinal *device)
-{
-	const struct timeline_key key = {.level = TIMELINE_DEVICE_PAUSES,
-					 .process_id = ROSTER_WRITER,
-					 .device_id = device->device};
-
-	if (roster_process_device(process, device->device_id) == device->device)
-		return 0;
-	return timeline_pauses_device(collection->timelines, id, &key);
-}
-
-static int apply_devices(struct agent_session *session, struct collection *collection,
-			 struct roster_process *process, uint32_t id,
-			 const struct message_process *message)
+static int apply_devices(struct agent_session *session, struct roster *roster,
+			 struct roster_process *process, const struct message_process *message)
 {
 	struct roster_ordinal *ordinals =
 		calloc(message->nr_devices ? message->nr_devices : 1, sizeof(*ordinals));
@@ -69,9 +54,7 @@ static int apply_devices(struct agent_session *session, struct collection *colle
 
 		memcpy(device.uuid, from->uuid, sizeof(device.uuid));
 		ordinals[i].device_id = from->device_id;
-		error = roster_add_device(collection->roster, &device, &ordinals[i].device);
-		if (!error)
-			error = add_pauses(collection, process, id, &ordinals[i]);
+		error = roster_add_device(roster, &device, &ordinals[i].device);
 	}
 	if (!error)
 		error = roster_process_set_devices(process, ordinals, message->nr_devices);
@@ -165,7 +148,7 @@ int session_process_apply(struct agent_session *session, struct collection *coll
 	process->command = agent_session_translate(session, SESSION_STRINGS, message->command);
 	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
-	error = apply_devices(session, collection, process, id, message);
+	error = apply_devices(session, collection->roster, process, message);
 	if (!error)
 		error = apply_notices(session, process, message);
 	if (!error && message->state != PROCESS_RUNNING)

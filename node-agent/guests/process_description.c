@@ -192,6 +192,11 @@ int process_description_add_device(struct process_description *description,
 		 : string_dictionary_intern(description->strings, name, name_size, &known->name);
 }
 
+bool process_description_has_devices(const struct process_description *description)
+{
+	return description->process.nr_devices > 0;
+}
+
 int process_description_add_notice(struct process_description *description, const char *text,
 				   size_t size)
 {

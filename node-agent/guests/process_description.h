@@ -47,6 +47,7 @@ bool process_description_is_late(const struct process_description *description);
 int process_description_add_device(struct process_description *description,
 				   const struct definition_device *device, const char *name,
 				   size_t name_size);
+bool process_description_has_devices(const struct process_description *description);
 
 /* Adds a line for the report. 1: it is new; 0: it was there already, is empty, or is one too many; -ENOSPC or
  * -ENOMEM. */

@@ -351,13 +351,21 @@ void ring_source_abandon(struct ring_source *source)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
+/* The guest's helper thread tells the clock and the devices. */
+static bool is_described(const struct ring_source *source)
+{
+	return ring_source_lacks_cupti(source) ||
+	       (source->definitions.clock_valid &&
+		process_description_has_devices(source->outputs.description));
+}
+
 bool ring_source_begin(struct ring_source *source, bool whole, uint64_t now_ns)
 {
 	record_ring_snapshot(source->ring, &source->snapshot);
 	uint64_t unread = record_ring_unread(source->ring, &source->snapshot);
 
-	source->delays = read_delay_waits(&source->delay, unread, now_ns) && !whole &&
-			 !source->snapshot.finished;
+	source->delays = read_delay_waits(&source->delay, unread, is_described(source), now_ns) &&
+			 !whole && !source->snapshot.finished;
 	source->phase = PHASE_DEFINITIONS;
 	source->lane = 0;
 	return source->snapshot.finished;

@@ -175,27 +175,6 @@ static void a_process_that_ends_leaves_the_devices_pauses_open(void **state)
 	assert_int_equal(uncaptured(TIMELINE_DEVICE, 1), 80);
 }
 
-/* A process may launch before anyone knows its devices. */
-static void a_device_that_is_described_late_has_the_earlier_pauses(void **state)
-{
-	const struct timeline_key process = key_of(TIMELINE_PAUSES, 2);
-	const struct timeline_key device = key_of(TIMELINE_DEVICE_PAUSES, 2);
-
-	(void)state;
-	work(1, 10, 20);
-	work(1, 60, 70);
-	assert_int_equal(timeline_pauses_device(table, 2, &device), 0); /* of none */
-	assert_int_equal(timeline_pauses_add(table, &process, 15, 30), 0);
-	assert_int_equal(timeline_pauses_add(table, &process, 50, 90), 0);
-	assert_int_equal(uncaptured(TIMELINE_DEVICE, 2), 0);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(timeline_pauses_device(table, 2, &device), 0);
-		assert_int_equal(uncaptured(TIMELINE_DEVICE, 2), 10 + 10);
-	}
-	work(2, 80, 85);
-	assert_int_equal(uncaptured(TIMELINE_DEVICE, 2), 10 + 10 + 10);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -205,7 +184,6 @@ int main(void)
 		TEST(a_stream_that_works_no_more_gets_no_pauses),
 		TEST(a_pause_before_the_horizon_stays_idle_time),
 		TEST(a_process_that_ends_leaves_the_devices_pauses_open),
-		TEST(a_device_that_is_described_late_has_the_earlier_pauses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

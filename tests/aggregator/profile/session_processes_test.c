@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
@@ -82,77 +81,6 @@ static void the_only_word_of_a_process_may_be_its_end(void **state)
 	assert_int_not_equal(process->command, 0);
 }
 
-static uint64_t paused_ns(enum timeline_level level, uint32_t device_id)
-{
-	const struct timeline_key key = {.level = level, .process_id = 1, .device_id = device_id};
-	const struct timeline_entry *entry = timeline_table_find(collection->timelines, &key);
-
-	return entry ? stream_timeline_busy_ns(entry->timeline) : 0;
-}
-
-/* The helper thread compares the clocks, and windows may end before that. */
-static void a_pause_waits_for_the_clock(void **state)
-{
-	static const struct launch_record marks[] = {
-		{.time_ns = 1100, .cbid = RECORD_MARK_WINDOW_END, .flags = RECORD_LAUNCH_MARK},
-		{.time_ns = 1140, .cbid = RECORD_MARK_WINDOW, .flags = RECORD_LAUNCH_MARK},
-		{.time_ns = 1200, .cbid = RECORD_MARK_WINDOW_END, .flags = RECORD_LAUNCH_MARK},
-		{.time_ns = 1205, .cbid = RECORD_MARK_WINDOW, .flags = RECORD_LAUNCH_MARK}};
-	const uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
-	struct message message = {
-		.type = MESSAGE_EVENTS,
-		.events = {.seq = 3, .process_id = 1, .nr_launches = 4, .launches = marks}};
-	const char *reason;
-
-	(void)state;
-	tell(1, PROCESS_RUNNING, 3);
-	struct agent_session *session = collection_session(collection, epoch);
-	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
-	assert_int_equal(paused_ns(TIMELINE_EARLY_PAUSES, 0), 45);
-	assert_int_equal(paused_ns(TIMELINE_PAUSES, 0), 0);
-	for (uint64_t seq = 4; seq <= 5; seq++) {
-		message.events = (struct message_events){
-			.seq = seq, .process_id = 1, .clock_valid = 1, .clock_offset_ns = 1000};
-		assert_int_equal(session_apply(session, collection, &message, &reason), 0);
-		assert_int_equal(paused_ns(TIMELINE_PAUSES, 0), 45);
-	}
-	const struct timeline_key key = {.level = TIMELINE_PAUSES, .process_id = 1};
-	struct timeline_sums sums;
-	stream_timeline_sums(timeline_table_find(collection->timelines, &key)->timeline, &sums);
-	assert_int_equal(sums.first_ns, 100);
-	assert_int_equal(sums.last_ns, 205);
-	assert_int_equal(sums.records, 2);
-}
-
-/* The guest's rings are read one by one, so launches may come before their process's devices. */
-static void a_device_has_the_pauses_of_before_its_description(void **state)
-{
-	static const struct launch_record marks[] = {
-		{.time_ns = 100, .cbid = RECORD_MARK_WINDOW_END, .flags = RECORD_LAUNCH_MARK},
-		{.time_ns = 140, .cbid = RECORD_MARK_WINDOW, .flags = RECORD_LAUNCH_MARK}};
-	static const struct message_device device = {.device_id = 3, .uuid = {7}};
-	const uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
-	struct message message = {.type = MESSAGE_EVENTS,
-				  .events = {.seq = 3,
-					     .process_id = 1,
-					     .clock_valid = 1,
-					     .nr_launches = 2,
-					     .launches = marks}};
-	const char *reason;
-
-	(void)state;
-	tell(1, PROCESS_RUNNING, 3);
-	struct agent_session *session = collection_session(collection, epoch);
-	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
-	assert_int_equal(paused_ns(TIMELINE_PAUSES, 0), 40);
-	assert_int_equal(paused_ns(TIMELINE_DEVICE_PAUSES, 1), 0);
-	message = (struct message){
-		.type = MESSAGE_PROCESS,
-		.process = {.seq = 4, .process_id = 1, .nr_devices = 1, .devices = &device}};
-	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
-	assert_int_equal(paused_ns(TIMELINE_DEVICE_PAUSES, 1), 40);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -161,8 +89,6 @@ int main(void)
 		TEST(the_next_agents_word_of_an_end_keeps_what_was_told),
 		TEST(a_goodbye_is_not_taken_back_by_the_next_agent),
 		TEST(the_only_word_of_a_process_may_be_its_end),
-		TEST(a_pause_waits_for_the_clock),
-		TEST(a_device_has_the_pauses_of_before_its_description),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
