@@ -9,22 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define READ_DELAY_NS      100000000ull /* a slot: records wait no longer */
-#define READ_DELAY_RECORDS 512u         /* so many do not wait */
-#define READ_DELAY_EARLY_NS                                                                        \
-	500000000ull                   /* the first records wait no longer for clock and devices */
-#define READ_DELAY_EARLY_RECORDS 8192u /* so many do not wait: the rings have room for more */
-#define READ_DELAY_AGE_NS        1000000000ull /* names of a short life can be found only while it lasts */
+#define READ_DELAY_NS            100000000ull  /* a slot: records wait no longer */
+#define READ_DELAY_RECORDS       512u          /* so many do not wait */
+#define READ_DELAY_EARLY_NS      500000000ull  /* for clock and devices no longer */
+#define READ_DELAY_EARLY_RECORDS 8192u         /* so many do not wait for them */
+#define READ_DELAY_AGE_NS        1000000000ull /* names of a short life last no longer */
 
-struct read_delay {       /* zeroed: the ring is new */
-	uint64_t born_ns; /* when the ring was first seen; 0: never */
-	uint64_t slot;    /* of the last pass */
-	uint64_t
-		early_ns; /* when the first records were seen without clock and devices; 0: never */
+struct read_delay {        /* zeroed: the ring is new */
+	uint64_t born_ns;  /* when the ring was first seen; 0: never */
+	uint64_t slot;     /* of the last pass */
+	uint64_t early_ns; /* when records first waited for clock and devices; 0: never */
 };
 
-/* Returns whether the records that are in the ring wait. If not, the caller reads them all. is_described: the guest has told
- * its clock and devices, or tells none. now_ns: CLOCK_MONOTONIC. */
+/* Returns whether the records that are in the ring wait. If not, the caller reads them all. is_described: the guest has
+ * told its clock and devices, or tells none. now_ns: CLOCK_MONOTONIC. */
 bool read_delay_waits(struct read_delay *delay, uint64_t nr_records, bool is_described,
 		      uint64_t now_ns);
 
