@@ -142,7 +142,8 @@ static void write_nothing(FILE *out, const struct report_tree *tree)
 {
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
 		const char *options = report_plane_options((enum report_plane)plane);
-		const char *refusal = plane_refusal_of(tree, (enum report_plane)plane);
+		char text[PLANE_REFUSAL_SIZE];
+		const char *refusal = plane_refusal_of(tree, (enum report_plane)plane, text);
 
 		if (!(tree->planes & 1u << plane & REPORT_PLANES_ALL))
 			continue;

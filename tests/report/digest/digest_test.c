@@ -1,6 +1,7 @@
 #include "report/digest/gpu_rows.h"
 #include "report/digest/host_lines.h"
 #include "report/digest/marked_steps.h"
+#include "report/digest/plane_refusal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -394,6 +395,45 @@ static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **stat
 	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).count, 0);
 }
 
+/* ---- an empty plane */
+
+static void a_plane_that_was_asked_for_and_is_empty_says_why(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"CPython 3.11.2",
+		"kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs "
+		"CAP_SYS_ADMIN",
+		"kernel_sample_other",
+		"others' samples",
+		"exact_sample_lost",
+		"samples lost",
+	};
+	const struct report_notice notices[] = {{1, 3}, {2, 1}};
+	const struct report_loss losses[] = {{.reason = 3, .text = 4, .count = 1200},
+					     {.reason = 5, .text = 6, .count = 1199}};
+	struct report_tree tree = {.strings = texts, .notices = notices, .nr_notices = 1};
+	char text[PLANE_REFUSAL_SIZE];
+
+	(void)state;
+	assert_null(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text));
+	tree.was_to_sample = true;
+	assert_null(plane_refusal_of(&tree, REPORT_PLANE_SYNC, text));
+	assert_string_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text),
+			    "the run was to sample kernels, and no sample came: no kernel was "
+			    "recorded");
+	tree.kernels = 1;
+	assert_non_null(strstr(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text),
+			       "no sample came: its kernels ran before sampling began"));
+	tree.losses = losses;
+	tree.nr_losses = 2;
+	assert_string_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text),
+			    "the run was to sample kernels, and no sample came: others' samples: "
+			    "1,200");
+	tree.nr_notices = 2;
+	assert_ptr_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text), texts[2]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +449,7 @@ int main(void)
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),
 		cmocka_unit_test(a_gpu_with_a_slower_clock_stays_apart),
 		cmocka_unit_test(a_step_takes_its_part_of_the_gpus_windows_without_pauses),
+		cmocka_unit_test(a_plane_that_was_asked_for_and_is_empty_says_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
