@@ -375,8 +375,11 @@ static void write_steps(FILE *out, const struct marked_steps *steps)
 
 	if (steps->count == 0)
 		return;
-	fprintf(out, "%s step%s marked", report_summary_count(steps->count, number),
-		steps->count == 1 ? "" : "s");
+	/* Of runs that were merged, say. */
+	if (steps->least != steps->count)
+		fprintf(out, "%s to ", report_summary_count(steps->least, number));
+	fprintf(out, "%s step%s marked%s", report_summary_count(steps->count, number),
+		steps->count == 1 ? "" : "s", steps->least != steps->count ? " by a process" : "");
 	if (steps->mean_ns)
 		fprintf(out, ", %s each on average", report_summary_time(steps->mean_ns, number));
 	fputc('\n', out);

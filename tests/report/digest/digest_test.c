@@ -265,6 +265,7 @@ static void make_gpus(uint32_t nr)
 							.device_name = "",
 							.gpu = (int32_t)i,
 							.whole_device = 1,
+							.nr_parts = 1,
 							.records = 10,
 							.busy_ns = 900 * MS,
 							.idle_ns = 100 * MS};
@@ -374,7 +375,8 @@ static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **stat
 {
 	const struct report_loss windows = {.reason = 0, .count = 3};
 	const char *const names[] = {"capture_window"};
-	struct report_statistics statistics = {.marked_steps = 100};
+	struct report_statistics statistics = {
+		.marked_steps = 100, .least_marked = 100, .all_marked = 200, .nr_marking = 2};
 	struct report_tree marked = {.pause_ns = 400 * MS, .strings = names};
 
 	(void)state;
@@ -393,6 +395,23 @@ static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **stat
 	assert_int_equal(marked_steps_of(&marked, &busy, NULL).count, 0);
 	statistics.marked_steps = 0;
 	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).count, 0);
+}
+
+static void a_step_of_merged_runs_takes_its_part_of_all_windows(void **state)
+{
+	/* Two runs on one GPU, 300 ms of 20 steps and 700 ms of 80: the sums are those of report_busy.c. */
+	const struct report_statistics statistics = {
+		.marked_steps = 80, .least_marked = 20, .all_marked = 100, .nr_marking = 2};
+	const struct report_tree merged = {0};
+
+	(void)state;
+	make_gpus(1);
+	busy_rows[0].nr_parts = 2;
+	const struct marked_steps steps = marked_steps_of(&merged, &busy, &statistics);
+	assert_int_equal(steps.mean_ns, 10 * MS);
+	assert_int_equal(steps.count, 80);
+	assert_int_equal(steps.least, 20);
+	assert_int_equal(marked_steps_window_ns(&merged, &busy), 500 * MS);
 }
 
 /* ---- an empty plane */
@@ -449,6 +468,7 @@ int main(void)
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),
 		cmocka_unit_test(a_gpu_with_a_slower_clock_stays_apart),
 		cmocka_unit_test(a_step_takes_its_part_of_the_gpus_windows_without_pauses),
+		cmocka_unit_test(a_step_of_merged_runs_takes_its_part_of_all_windows),
 		cmocka_unit_test(a_plane_that_was_asked_for_and_is_empty_says_why),
 	};
 
