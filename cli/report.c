@@ -349,7 +349,8 @@ static bool is_lossy(const struct report_tree *tree)
 
 static void say_empty_plane(enum report_plane plane, const struct report_tree *tree)
 {
-	const char *refusal = plane_refusal_of(tree, plane);
+	char text[PLANE_REFUSAL_SIZE];
+	const char *refusal = plane_refusal_of(tree, plane, text);
 
 	if (1u << plane & REPORT_PLANES_RESOURCES)
 		log_notice("--planes %s: the profile has nothing of it: fewer than two readings "

@@ -1,8 +1,10 @@
 #include "job_identity.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "proto/options/record_options.h"
+#include "proto/options/sample_option.h"
 
 /* The innermost launcher comes first: torchrun inside mpirun inside a Slurm batch script sets all three. */
 static const struct launcher {
@@ -205,6 +207,30 @@ static void read_job(const char *environment, size_t size, char job[static JOB_I
 	}
 }
 
+/* Returns the value of a variable as a guest gets it; "": it is not set, or too long for any option. */
+static const char *find_option(const char *environment, size_t size, const char *name,
+			       char text[static RECORD_OPTIONS_SIZE])
+{
+	size_t value_size;
+	const char *value = find(environment, size, name, &value_size);
+
+	if (!value || value_size >= RECORD_OPTIONS_SIZE)
+		value_size = 0;
+	memcpy(text, value ? value : "", value_size);
+	text[value_size] = '\0';
+	return text;
+}
+
+static bool samples_kernels(const char *environment, size_t size)
+{
+	char text[RECORD_OPTIONS_SIZE];
+	uint32_t record, rate;
+
+	record_options_parse(find_option(environment, size, RECORD_OPTIONS_ENV, text), &record);
+	sample_option_parse(find_option(environment, size, SAMPLE_OPTION_ENV, text), &rate);
+	return record & RECORD_OPTION_STALLS || rate;
+}
+
 void job_identity_read(const char *environment, size_t size, struct job_identity *identity)
 {
 	memset(identity, 0, sizeof(*identity));
@@ -213,4 +239,5 @@ void job_identity_read(const char *environment, size_t size, struct job_identity
 	read_switch(environment, size, identity);
 	read_job(environment, size, identity->job);
 	read_step(environment, size, identity);
+	identity->samples_kernels = samples_kernels(environment, size);
 }

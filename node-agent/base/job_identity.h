@@ -1,7 +1,9 @@
-/* The job and rank of a process, from the environment that its launcher set. Pure; any thread. */
+/* The job and rank of a process, from the environment that its launchers set, `flamegrid run` among them. Pure; any
+ * thread. */
 #ifndef JOB_IDENTITY_H
 #define JOB_IDENTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +22,7 @@ struct job_identity {
 	char run[JOB_IDENTITY_JOB_MAX];
 	/* "switch s3", "block b1": the last one above the node in Slurm's topology. "": not known, or too long */
 	char network_switch[JOB_IDENTITY_SWITCH_MAX];
+	bool samples_kernels; /* `flamegrid run` has --record stalls or --sample-gpu */
 };
 
 /* Reads an environment block as in /proc/PID/environ (NAME=VALUE, NUL between; the last NUL may be missing). */

@@ -11,6 +11,7 @@
 #include "proto/batch/context_list.h"
 #include "proto/batch/stream_list.h"
 #include "proto/driver_notice.h"
+#include "proto/kernel_refusal.h"
 #include "proto/topology_notice.h"
 
 #define ENVIRONMENT_MAX (2u << 20)
@@ -49,6 +50,8 @@ static void set_job(struct process_description *description, const struct job_id
 	process->local_rank = identity->local_rank;
 	process->world_size = identity->world_size;
 	process->job = job;
+	if (identity->samples_kernels)
+		process_description_add_notice(description, KERNEL_NOTICE, strlen(KERNEL_NOTICE));
 	if (!*identity->network_switch)
 		return;
 	char notice[sizeof(TOPOLOGY_NOTICE) + JOB_IDENTITY_SWITCH_MAX];

@@ -10,6 +10,7 @@
 #include "node-agent/cubin/cubin_table.h"
 #include "node-agent/places/sample_places.h"
 #include "proto/host_sample.h"
+#include "proto/kernel_refusal.h"
 #include "proto/record.h"
 
 #define REASON_TEXT_MAX 128u /* bytes */
@@ -96,6 +97,11 @@ int ring_samples_reason(struct ring_samples *samples, const struct definition_st
 		return 0;
 	for (size_t i = 0; i < size; i++)
 		text[i] = name[i] == '_' ? ' ' : name[i];
+	/* The environment does not tell it where the user attached. */
+	const int r = process_description_add_notice(samples->outputs->description, KERNEL_NOTICE,
+						     strlen(KERNEL_NOTICE));
+	if (r < 0)
+		return r;
 	return string_dictionary_intern(samples->outputs->strings, text, (uint32_t)size,
 					&samples->reasons[head->index]);
 }

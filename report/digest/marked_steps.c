@@ -16,7 +16,7 @@ uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct rep
 		if (row->late || row->is_inexact)
 			return 0;
 		sum_ns += row->busy_ns + row->idle_ns;
-		nr++;
+		nr += row->nr_parts;
 	}
 	return nr && sum_ns > tree->pause_ns ? (sum_ns - tree->pause_ns) / nr : 0;
 }
@@ -24,9 +24,14 @@ uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct rep
 struct marked_steps marked_steps_of(const struct report_tree *tree, const struct report_busy *busy,
 				    const struct report_statistics *statistics)
 {
-	struct marked_steps steps = {.count = statistics ? statistics->marked_steps : 0};
+	struct marked_steps steps = {0};
 
-	if (steps.count && busy)
-		steps.mean_ns = marked_steps_window_ns(tree, busy) / steps.count;
+	if (!statistics || !statistics->marked_steps)
+		return steps;
+	steps.count = statistics->marked_steps;
+	steps.least = statistics->least_marked;
+	if (busy)
+		steps.mean_ns = (uint64_t)((double)marked_steps_window_ns(tree, busy) *
+					   statistics->nr_marking / (double)statistics->all_marked);
 	return steps;
 }

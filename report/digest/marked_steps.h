@@ -9,12 +9,15 @@
 #include "report/model/report_tree.h"
 
 struct marked_steps {
-	uint64_t count;   /* of the process that marked most; 0: none marks steps */
-	uint64_t mean_ns; /* of the GPUs' windows without pauses, for one step; 0: not known */
+	uint64_t count; /* of the process that marked most; 0: none marks steps */
+	uint64_t least; /* of the one that marked fewest, but some */
+	/* of the GPUs' windows without pauses, for one step of a process that marks; 0: not known */
+	uint64_t mean_ns;
 };
 
-/* Returns how long GPUs worked, on average, from the first work to the last, without pauses. 0: not known, as between
- * capture windows, and where work came too late. */
+/* Returns how long GPUs worked, on average, from the first work to the last, without pauses. In a merged profile it is
+ * the average of all parts, because nobody knows what a GPU did between two. 0: not known, as between capture windows,
+ * and where work came too late. */
 uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct report_busy *busy);
 
 /* statistics may be NULL: none marks steps. The time is not known between capture windows, nor where work came too

@@ -2,11 +2,16 @@
 #ifndef PLANE_REFUSAL_H
 #define PLANE_REFUSAL_H
 
+#include <stddef.h>
+
 #include "report/model/report_plane.h"
 #include "report/model/report_tree.h"
 
-/* Returns what most processes have said of why they recorded nothing of the plane, though the run asked for it.
- * Borrowed from the tree; NULL: none has said so. */
-const char *plane_refusal_of(const struct report_tree *tree, enum report_plane plane);
+#define PLANE_REFUSAL_SIZE 512u
+
+/* Says why nothing of the plane was recorded, though the run asked for it: what most processes have said of it, or
+ * else what the ledger knows. text: PLANE_REFUSAL_SIZE bytes. Returns text, or a string of the tree; NULL: it is not
+ * known that the run asked. */
+const char *plane_refusal_of(const struct report_tree *tree, enum report_plane plane, char *text);
 
 #endif

@@ -10,7 +10,6 @@
 #include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/kernel_metric.h"
-#include "proto/metric_notice.h"
 #include "proto/options/metric_options.h"
 #include "report/names/clean_text.h"
 #include "report/profile/profile.h"
@@ -365,25 +364,6 @@ int report_metrics_make(const struct profile *profile, report_metrics_place *pla
 	else
 		*metrics = builder.metrics;
 	return error;
-}
-
-bool report_metrics_were_wanted(const struct profile *profile)
-{
-	const struct roster *roster = profile->collection->roster;
-
-	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
-		const struct roster_process *process = roster_process(roster, id);
-
-		for (uint32_t i = 0; i < process->nr_notices; i++) {
-			uint32_t size;
-			const char *text = catalog_string(profile->collection->catalog,
-							  process->notices[i], &size);
-
-			if (size == strlen(METRIC_NOTICE) && memcmp(text, METRIC_NOTICE, size) == 0)
-				return true;
-		}
-	}
-	return false;
 }
 
 void report_metrics_destroy(struct report_metrics *metrics)

@@ -52,7 +52,4 @@ int report_metrics_make(const struct profile *profile, report_metrics_place *pla
 			struct report_metrics **metrics);
 void report_metrics_destroy(struct report_metrics *metrics); /* accepts NULL */
 
-/* Returns whether a process says that it was to measure (metric_notice.h). Older agents do not note it. */
-bool report_metrics_were_wanted(const struct profile *profile);
-
 #endif

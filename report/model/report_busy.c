@@ -67,6 +67,7 @@ static int describe(struct report_busy *busy, const struct collection *collectio
  * nobody knows what the device did in between. */
 static void add_writer(struct report_busy_row *row, const struct report_busy_row *other)
 {
+	row->nr_parts += other->nr_parts;
 	row->records += other->records;
 	row->busy_ns += other->busy_ns;
 	row->idle_ns += other->idle_ns;
@@ -95,6 +96,7 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 		.whole_device = entry->key.level != TIMELINE_STREAM,
 		.context_id = entry->key.context_id,
 		.stream_id = entry->key.stream_id,
+		.nr_parts = 1,
 		.records = sums.records,
 		.first_ns = sums.first_ns,
 		.last_ns = sums.last_ns,

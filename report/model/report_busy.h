@@ -26,6 +26,7 @@ struct report_busy_row {
 	uint32_t multiprocessors; /* available to the context; 0: all, or not known */
 	uint64_t records;
 	uint64_t first_ns, last_ns; /* CUPTI's clock */
+	uint32_t nr_parts; /* of a device: parts of a merged profile that have it; else 1 */
 	/* Two parts of a merged profile have the device at the same time. Time in which work of both ran, or of
 	 * neither, is in the sums twice. */
 	bool is_inexact;

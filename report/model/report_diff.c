@@ -32,6 +32,10 @@ struct builder {
 	/* owns; for each string of the tree: its name in the difference; 0: not made yet */
 	uint32_t *names;
 	struct hash_index made_index;
+	struct report_node *nodes; /* owns; those of the difference */
+	uint32_t nr_nodes;
+	uint32_t *node_of; /* owns; for each node of the tree: its node in the difference */
+	struct hash_index node_index; /* id: node */
 	struct part *parts;
 	uint32_t nr_parts;
 	int32_t *others; /* owns; the other ranks, each once */
@@ -47,6 +51,7 @@ struct owner {
 	const char **strings;
 	char **made;
 	uint32_t nr_made;
+	struct report_node *nodes;
 };
 
 /* ---- names */
@@ -82,7 +87,7 @@ static bool made_equals(const void *context, uint32_t id, const void *key)
 	return strcmp(builder->made[id - 1], key) == 0;
 }
 
-static int name_leaf(struct builder *builder, uint32_t name, bool is_stall, uint32_t *found)
+static int name_common(struct builder *builder, uint32_t name, bool is_stall, uint32_t *found)
 {
 	const char *text = builder->tree->strings[name];
 
@@ -109,6 +114,38 @@ static int name_leaf(struct builder *builder, uint32_t name, bool is_stall, uint
 	*found = builder->tree->nr_strings + id - 1;
 	builder->names[name] = *found;
 	return 0;
+}
+
+/* ---- nodes */
+
+static bool node_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct builder *builder = context;
+
+	return memcmp(&builder->nodes[id], key, sizeof(struct report_node)) == 0;
+}
+
+/* Kernels are frames where their stalls are the leaves: each GPU has its own node for one. */
+static int join_nodes(struct builder *builder)
+{
+	const struct report_tree *tree = builder->tree;
+	int error = 0;
+
+	builder->nr_nodes = 1; /* the root */
+	for (uint32_t i = 1; i < tree->nr_nodes && !error; i++) {
+		struct report_node node = {.parent = builder->node_of[tree->nodes[i].parent]};
+
+		error = name_common(builder, tree->nodes[i].name, false, &node.name);
+		const uint32_t hash = hash_index_hash(&node, sizeof(node));
+		uint32_t *id = &builder->node_of[i];
+		*id = hash_index_find(&builder->node_index, hash, node_equals, builder, &node);
+		if (*id || error)
+			continue;
+		*id = builder->nr_nodes++;
+		builder->nodes[*id] = node;
+		error = hash_index_insert(&builder->node_index, hash, *id);
+	}
+	return error;
 }
 
 /* ---- parts */
@@ -166,7 +203,7 @@ static int collect(struct builder *builder)
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
-		struct part part = {.node = leaf->node,
+		struct part part = {.node = builder->node_of[leaf->node],
 				    .plane = report_plane_of(leaf->kind),
 				    .kind = leaf->kind,
 				    .rank = leaf->rank,
@@ -174,8 +211,8 @@ static int collect(struct builder *builder)
 
 		if (leaf->rank < 0)
 			continue;
-		int error =
-			name_leaf(builder, leaf->name, leaf->kind == REPORT_KIND_STALL, &part.name);
+		int error = name_common(builder, leaf->name, leaf->kind == REPORT_KIND_STALL,
+					&part.name);
 		if (error)
 			return error;
 		if (leaf->rank != builder->rank)
@@ -279,12 +316,17 @@ static int build(struct builder *builder)
 	builder->leaves = calloc(tree->nr_leaves + 1ul, sizeof(*builder->leaves));
 	builder->before = calloc(tree->nr_leaves + 1ul, sizeof(*builder->before));
 	builder->values = calloc(tree->nr_leaves + 1ul, sizeof(*builder->values));
+	builder->nodes = calloc(tree->nr_nodes + 1ul, sizeof(*builder->nodes));
+	builder->node_of = calloc(tree->nr_nodes + 1ul, sizeof(*builder->node_of));
 	if (!builder->strings || !builder->made || !builder->names || !builder->parts ||
-	    !builder->others || !builder->leaves || !builder->before || !builder->values)
+	    !builder->others || !builder->leaves || !builder->before || !builder->values ||
+	    !builder->nodes || !builder->node_of)
 		return -ENOMEM;
 	memcpy(builder->strings, tree->strings, tree->nr_strings * sizeof(char *));
 	builder->nr_strings = tree->nr_strings;
-	int error = collect(builder);
+	int error = join_nodes(builder);
+	if (!error)
+		error = collect(builder);
 	if (!error)
 		error = make_leaves(builder);
 	diff->nr_others = builder->against == REPORT_DIFF_MEDIAN ? builder->nr_others : 1;
@@ -313,12 +355,17 @@ int report_diff_create(const struct report_tree *tree, int32_t rank, int32_t aga
 	owner->strings = builder.strings;
 	owner->made = builder.made;
 	owner->nr_made = builder.nr_made;
+	owner->nodes = builder.nodes;
 	owner->diff.before = builder.before;
 	owner->diff.tree.leaves = builder.leaves;
 	owner->diff.tree.strings = builder.strings;
 	owner->diff.tree.nr_strings = builder.nr_strings;
+	owner->diff.tree.nodes = builder.nodes;
+	owner->diff.tree.nr_nodes = builder.nr_nodes;
 	owner->diff.tree.frameworks = NULL; /* those of the strings that were made are not known */
 	hash_index_fini(&builder.made_index);
+	hash_index_fini(&builder.node_index);
+	free(builder.node_of);
 	free(builder.names);
 	free(builder.parts);
 	free(builder.others);
@@ -338,6 +385,7 @@ void report_diff_destroy(struct report_diff *diff)
 		return;
 	array_free_texts(owner->made, owner->nr_made);
 	free(owner->strings);
+	free(owner->nodes);
 	free((void *)diff->before);
 	free((void *)diff->tree.leaves);
 	free(owner);

@@ -1,8 +1,8 @@
 /* Compares one rank's work with that of another, or with the median of all others: a tree of the same stacks with
- * both amounts. Leaves are merged over GPUs and threads: "[GPU_Kernel]gemm". Reasons of stalls have no mark
- * (REPORT_STALL_ASSUMED), so that shared samples can be compared, too: "[stall]wait". The median is taken for each
- * stack by itself over all other ranks of the tree, and a rank without the stack counts as 0; so medians do not add up
- * to the median of the sums. Used by one thread; immutable once made. */
+ * both amounts. Leaves are merged over GPUs and threads: "[GPU_Kernel]gemm", and so are kernels that are frames.
+ * Reasons of stalls have no mark (REPORT_STALL_ASSUMED), so that shared samples can be compared, too: "[stall]wait".
+ * The median is taken for each stack by itself over all other ranks of the tree, and a rank without the stack counts as
+ * 0; so medians do not add up to the median of the sums. Used by one thread; immutable once made. */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H
 

@@ -10,6 +10,7 @@
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
 #include "proto/driver_notice.h"
+#include "proto/kernel_refusal.h"
 #include "proto/metric_notice.h"
 #include "proto/topology_notice.h"
 #include "report/profile/cost_notices.h"
@@ -62,7 +63,7 @@ static bool is_label(const struct catalog *catalog, uint32_t notice)
 	const char *text = catalog_string(catalog, notice, &size);
 
 	return has_words(text, size, TOPOLOGY_NOTICE) || has_words(text, size, DRIVER_NOTICE) ||
-	       has_words(text, size, METRIC_NOTICE);
+	       has_words(text, size, METRIC_NOTICE) || has_words(text, size, KERNEL_NOTICE);
 }
 
 /* costs: takes what processes say about --max-cost, if there are several; such notices are not among those said. */
@@ -294,4 +295,22 @@ int report_notices_make(const struct profile *profile, struct report_names *name
 	free(said);
 	free(costs);
 	return error;
+}
+
+void report_notices_wanted(const struct profile *profile, struct report_tree *tree)
+{
+	const struct roster *roster = profile->collection->roster;
+	const struct catalog *catalog = profile->collection->catalog;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+
+		for (uint32_t i = 0; i < process->nr_notices; i++) {
+			uint32_t size;
+			const char *text = catalog_string(catalog, process->notices[i], &size);
+
+			tree->was_to_measure |= has_words(text, size, METRIC_NOTICE);
+			tree->was_to_sample |= has_words(text, size, KERNEL_NOTICE);
+		}
+	}
 }

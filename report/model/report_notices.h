@@ -15,4 +15,7 @@
 int report_notices_make(const struct profile *profile, struct report_names *names,
 			struct report_notice **notices, uint32_t *nr_notices, uint32_t *absent);
 
+/* Sets what the run was to record, as notices of processes say it: was_to_measure and was_to_sample of the tree. */
+void report_notices_wanted(const struct profile *profile, struct report_tree *tree);
+
 #endif

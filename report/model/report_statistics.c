@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "proto/batch/statistics_table.h"
 #include "proto/definition.h"
+#include "proto/ledger.h"
 #include "report/names/clean_text.h"
 #include "report/names/cuda_error.h"
 
@@ -87,6 +88,17 @@ static int add_failure(struct builder *builder, const struct roster_process *pro
 	return 0;
 }
 
+static void add_marks(struct report_statistics *statistics, uint64_t count)
+{
+	if (!count)
+		return;
+	if (statistics->marked_steps < count)
+		statistics->marked_steps = count;
+	if (!statistics->nr_marking++ || statistics->least_marked > count)
+		statistics->least_marked = count;
+	statistics->all_marked = ledger_add_saturating(statistics->all_marked, count);
+}
+
 static int add_call(struct builder *builder, const struct roster_process *process,
 		    const struct message_api_call *call)
 {
@@ -96,8 +108,7 @@ static int add_call(struct builder *builder, const struct roster_process *proces
 	if (!name)
 		return -ENOMEM;
 	if (call->domain == DEFINITION_STEP_DOMAIN && call->cbid == DEFINITION_STEP_CBID) {
-		if (statistics->marked_steps < call->count)
-			statistics->marked_steps = call->count;
+		add_marks(statistics, call->count);
 		return 0;
 	}
 	if (call->error)

@@ -49,8 +49,11 @@ struct report_statistics {
 	uint32_t nr_failures;
 	struct report_config *configs; /* the longest first */
 	uint32_t nr_configs;
-	uint64_t marked_steps; /* of the process that marked most (flamegrid_step()) */
-	char **texts;          /* the texts that the rows borrow */
+	/* steps (flamegrid_step()) of the process that marked most, of the one that marked fewest, and of all together;
+	 * 0: none marks steps */
+	uint64_t marked_steps, least_marked, all_marked;
+	uint32_t nr_marking; /* processes that mark steps */
+	char **texts;        /* the texts that the rows borrow */
 	uint32_t nr_texts;
 };
 

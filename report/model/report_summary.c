@@ -5,20 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/ledger.h"
 #include "proto/memory_kind.h"
 #include "report/names/text_line.h"
 
 #define NUMBER_SIZE 32u
 
-bool report_summary_has_windows(const struct report_tree *tree)
+const struct report_loss *report_summary_loss(const struct report_tree *tree,
+					      enum ledger_reason reason)
 {
-	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
+	const char *wanted = ledger_reason_name(reason);
 
 	for (uint32_t i = 0; i < tree->nr_losses; i++)
 		if (strcmp(tree->strings[tree->losses[i].reason], wanted) == 0)
-			return true;
-	return false;
+			return &tree->losses[i];
+	return NULL;
+}
+
+bool report_summary_has_windows(const struct report_tree *tree)
+{
+	return report_summary_loss(tree, LEDGER_CAPTURE_WINDOW);
 }
 
 const char *report_summary_count(uint64_t count, char *text)
@@ -92,18 +97,14 @@ static void append_matched(const struct report_tree *tree, char *line, size_t si
 /* Totals of windows are not totals of the run, so the line says so. */
 static void append_windows(const struct report_tree *tree, char *line, size_t size)
 {
-	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
+	const struct report_loss *loss = report_summary_loss(tree, LEDGER_CAPTURE_WINDOW);
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
-	for (uint32_t i = 0; i < tree->nr_losses; i++) {
-		const struct report_loss *loss = &tree->losses[i];
-
-		if (strcmp(tree->strings[loss->reason], wanted) == 0)
-			text_line_append(line, size, "; captured %s in %s window%s, not the run",
-					 report_summary_time(loss->ns, time),
-					 report_summary_count(loss->count, count),
-					 loss->count == 1 ? "" : "s");
-	}
+	if (loss)
+		text_line_append(line, size, "; captured %s in %s window%s, not the run",
+				 report_summary_time(loss->ns, time),
+				 report_summary_count(loss->count, count),
+				 loss->count == 1 ? "" : "s");
 }
 
 static void append_work(const struct report_tree *tree, char *line, size_t size)

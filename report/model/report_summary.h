@@ -8,6 +8,8 @@
 
 #include "report_tree.h"
 
+#include "proto/ledger.h"
+
 #define REPORT_SUMMARY_SIZE 4096u /* bytes that suffice for all but absurdly long names */
 
 #define REPORT_SUMMARY_NOTICES 16u /* lines, because a job of many processes may have many */
@@ -70,6 +72,10 @@ const char *report_summary_bytes(uint64_t bytes, char *text);
 
 /* Writes "1,234.6 J". text: 32 bytes at least. Returns text. */
 const char *report_summary_energy(uint64_t mj, char *text);
+
+/* Returns the tree's line of a reason; NULL: nothing was counted, or it is no loss or note. */
+const struct report_loss *report_summary_loss(const struct report_tree *tree,
+					      enum ledger_reason reason);
 
 /* Returns whether there were capture windows: between them nothing was recorded, so nothing is known to be idle. */
 bool report_summary_has_windows(const struct report_tree *tree);

@@ -220,8 +220,9 @@ struct report_tree {
 	struct report_gpu_usage *usage; /* of the resources of planes that are here */
 	uint32_t nr_usage;
 	const struct report_metrics *metrics; /* NULL: nothing was measured */
-	bool was_to_measure;                  /* the run had --metrics */
-	int simulated; /* nonzero: the GPUs were simulated, every output says so */
+	bool was_to_measure; /* the run had --metrics; not known of those of older agents */
+	bool was_to_sample;  /* the run had --record stalls, or --sample-gpu; as before */
+	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
 };
 
 /* Fills chain with the nodes of a path, innermost first, and returns their number, at most REPORT_DEPTH_MAX. */

@@ -60,6 +60,17 @@ static void join(struct cells *cells)
 	cells->count = nr + 1;
 }
 
+/* A launch without GPU time is known in one way alone, and says nothing of the agreement. */
+static void drop_untimed(struct cells *launches)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < launches->count; i++)
+		if (launches->cells[i].continuous > 0)
+			launches->cells[nr++] = launches->cells[i];
+	launches->count = nr;
+}
+
 /* ---- what a profile has */
 
 static uint64_t bounded(const struct stall_kernel *kernel)
@@ -188,8 +199,7 @@ static int gather(struct comparison *comparison, const struct profile *profile,
 
 /* ---- agreement */
 
-/* Adds the smaller of the two shares of each cell. A launch that one way alone can know, because it has no GPU time, is
- * left out. */
+/* Adds the smaller of the two shares of each cell. */
 static double agree(const struct cell *cells, uint32_t count)
 {
 	double continuous = 0, exact = 0, sum = 0;
@@ -330,6 +340,7 @@ int stall_agreement_make(const struct profile *profile, struct stall_agreement *
 	if (!error) {
 		join(&comparison.places);
 		join(&comparison.launches);
+		drop_untimed(&comparison.launches);
 		*agreement = make(&comparison);
 		error = *agreement ? 0 : -ENOMEM;
 	}

@@ -142,7 +142,8 @@ static void write_nothing(FILE *out, const struct report_tree *tree)
 {
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
 		const char *options = report_plane_options((enum report_plane)plane);
-		const char *refusal = plane_refusal_of(tree, (enum report_plane)plane);
+		char text[PLANE_REFUSAL_SIZE];
+		const char *refusal = plane_refusal_of(tree, (enum report_plane)plane, text);
 
 		if (!(tree->planes & 1u << plane & REPORT_PLANES_ALL))
 			continue;
@@ -374,8 +375,11 @@ static void write_steps(FILE *out, const struct marked_steps *steps)
 
 	if (steps->count == 0)
 		return;
-	fprintf(out, "%s step%s marked", report_summary_count(steps->count, number),
-		steps->count == 1 ? "" : "s");
+	/* Of runs that were merged, say. */
+	if (steps->least != steps->count)
+		fprintf(out, "%s to ", report_summary_count(steps->least, number));
+	fprintf(out, "%s step%s marked%s", report_summary_count(steps->count, number),
+		steps->count == 1 ? "" : "s", steps->least != steps->count ? " by a process" : "");
 	if (steps->mean_ns)
 		fprintf(out, ", %s each on average", report_summary_time(steps->mean_ns, number));
 	fputc('\n', out);

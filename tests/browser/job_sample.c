@@ -345,6 +345,7 @@ static void add_busy(struct report_busy *busy, uint32_t nr_ranks)
 			.device_name = "NVIDIA H100 80GB HBM3",
 			.gpu = (int32_t)busy->nr_rows % GPUS_PER_NODE,
 			.whole_device = 1,
+			.nr_parts = 1,
 			.stream_name = "",
 			.records = 100000,
 			.busy_ns = 136000000000,
@@ -474,7 +475,8 @@ static void fill(struct sample *sample, int32_t nr_ranks)
 	add_configs(&statistics, (uint32_t)nr_ranks);
 	add_busy(&busy, (uint32_t)nr_ranks);
 	add_collectives(&collectives, (uint32_t)nr_ranks);
-	statistics.marked_steps = 480;
+	statistics.marked_steps = statistics.least_marked = statistics.all_marked = 480;
+	statistics.nr_marking = 1;
 	sample->options.statistics = &statistics;
 	sample->options.busy = &busy;
 	sample->options.collectives = &collectives;

@@ -201,13 +201,15 @@ function makeMarkedSteps() {
 		rows.set(word, row);
 	});
 	const isWhole = Object.keys(choice.only).length === 0, all = [...rows.values()];
-	const steps = count * ((isWhole && profile.devices?.length) || gpus.size || 1);
-	const idle = sumOfDevices("idle_ns") - Number(profile.pauseNs);
+	const idle = sumOfDevices("idle_ns") - Number(profile.pauseNs), nrGpus = profile.devices?.length;
+	// Of one GPU. The time tells them of merged runs, too, which have steps of their own each.
+	const ofGpu = mean && nrGpus ? Math.round((sumOfDevices("busy_ns") + idle) / mean) / nrGpus : count;
+	const steps = ofGpu * ((isWhole && nrGpus) || gpus.size || 1);
 
 	for (const row of all)
 		Object.assign(row, { ns: row.ns / steps, count: row.count / steps });
 	if (mean && isWhole && idle > 0)
-		all.push({ label: CLASS_LABELS.idle, word: "idle", ns: idle / profile.devices.length / count, count: -1 });
+		all.push({ label: CLASS_LABELS.idle, word: "idle", ns: idle / nrGpus / ofGpu, count: -1 });
 	return [element("p", `${grouped(count)} steps${mean ? `, ${timeText(mean)} each` : ""}, on average. How long single steps took, and why, ` +
 		"says flamegrid timeline --steps, of runs with --timeline."),
 	makeTable("What one step of a GPU consists of. Work that runs at once counts for each class, so that the sum may exceed the step.", [

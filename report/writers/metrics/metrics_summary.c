@@ -2,23 +2,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
-#include "proto/ledger.h"
 #include "proto/metric_notice.h"
 #include "report/metrics/report_metrics.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 
 #define NUMBER_SIZE 32u
-
-static const struct report_loss *loss_of(const struct report_tree *tree, enum ledger_reason reason)
-{
-	for (uint32_t i = 0; i < tree->nr_losses; i++)
-		if (strcmp(tree->strings[tree->losses[i].reason], ledger_reason_name(reason)) == 0)
-			return &tree->losses[i];
-	return NULL;
-}
 
 void metrics_summary_none(FILE *out, const struct report_tree *tree)
 {
@@ -37,7 +27,7 @@ void metrics_summary_none(FILE *out, const struct report_tree *tree)
 		}
 	}
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
-		const struct report_loss *loss = loss_of(tree, reasons[i]);
+		const struct report_loss *loss = report_summary_loss(tree, reasons[i]);
 
 		if (loss && (!most || loss->count > most->count))
 			most = loss;

@@ -62,6 +62,20 @@ same "counted: no step" "$(counted unasked threads)" "run None 0 None 0"
 same "counted: a report says how many" "$("$flamegrid" report "$scratch/trained" -f table | grep -c '^23 steps marked, .* each on average$')" 1
 "$flamegrid" check --baseline "$scratch/trained" "$scratch/longer" >"$scratch/check" 2>&1
 contains "check: steps are the marked ones" "$scratch/check" "Times are those of one step of a rank, as the program marks its steps."
+# Merged runs: a step takes its part of the time of both.
+"$flamegrid" merge "$scratch/trained" "$scratch/longer" -o "$scratch/merged" 2>/dev/null
+same "merged: steps of each run" "$("$flamegrid" report "$scratch/merged" -f table | grep -c '^23 to 46 steps marked by a process, .* each on average$')" 1
+for name in trained longer merged; do "$flamegrid" report "$scratch/$name" -f json >"$scratch/$name.json"; done
+"$flamegrid" diff "$scratch/trained" "$scratch/merged" --by kernel -f json >"$scratch/merged.diff"
+check "merged: the time of a step" python3 - "$scratch" <<-'END'
+	import json, sys
+	of = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
+	one, two, both = (of(name + ".json")["marked_steps"]["mean_ns"] for name in ("trained", "longer", "merged"))
+	wanted = (23 * one + 46 * two) / 69
+	diff = of("merged.diff")["step"]["after_ns"]
+	print(one, two, both, wanted, diff)
+	sys.exit(abs(both - wanted) > 2 or abs(diff - wanted) > 2)
+END
 "$flamegrid" report "$scratch/trained" -f json | grep -q flamegrid_step
 same "counted: a step is no call of CUDA" $? 1
 

@@ -233,6 +233,35 @@ static void an_address_that_fits_no_pattern_is_no_switch(void **state)
 	assert_string_equal(identity.network_switch, "");
 }
 
+static void a_run_says_whether_it_samples_kernels(void **state)
+{
+	static const struct {
+		const char *block;
+		bool samples;
+	} blocks[] = {
+		{"FLAMEGRID_RECORD=stalls", true},
+		{"FLAMEGRID_RECORD=sync,stalls,um", true},
+		{"FLAMEGRID_SAMPLE_GPU=100/s", true},
+		{"FLAMEGRID_RECORD=all", false},
+		{"FLAMEGRID_RECORD=", false},
+		{"FLAMEGRID_RECORD=stalls,", false}, /* as a guest reads it */
+		{"FLAMEGRID_SAMPLE_GPU=0", false},
+		{"FLAMEGRID_RECORDS=stalls", false},
+		/* longer than any list */
+		{"FLAMEGRID_RECORD=stalls,stalls,stalls,stalls,stalls,stalls,stalls,stalls,stalls,"
+		 "stalls",
+		 false},
+	};
+	struct job_identity identity;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+		job_identity_read(blocks[i].block, strlen(blocks[i].block), &identity);
+		if (identity.samples_kernels != blocks[i].samples)
+			fail_msg("%s", blocks[i].block);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_long_job_id_is_cut),
 		cmocka_unit_test(slurm_tells_the_switch_above_a_node),
 		cmocka_unit_test(an_address_that_fits_no_pattern_is_no_switch),
+		cmocka_unit_test(a_run_says_whether_it_samples_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

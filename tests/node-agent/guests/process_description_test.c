@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "node-agent/guests/process_description.h"
+#include "proto/kernel_refusal.h"
 
 #define EXPECT(rank_, local_, size_)                                                               \
 	do {                                                                                       \
@@ -16,11 +18,26 @@
 		assert_int_equal(message.process.world_size, size_);                               \
 	} while (0)
 
+static bool was_to_sample(const struct message_process *process, struct string_dictionary *strings)
+{
+	uint32_t notice;
+
+	assert_int_equal(
+		string_dictionary_intern(strings, KERNEL_NOTICE, strlen(KERNEL_NOTICE), &notice),
+		0);
+	for (uint32_t i = 0; i < process->nr_notices; i++)
+		if (process->notices[i] == notice)
+			return true;
+	return false;
+}
+
 static void rank_is_that_of_the_program_after_exec(void **state)
 {
 	char *const nobody[] = {"A=b", NULL};
 	char *const shell[] = {"sh", "-c",
-			       "read line; exec env RANK=3 LOCAL_RANK=1 WORLD_SIZE=4 cat", NULL};
+			       "read line; exec env RANK=3 LOCAL_RANK=1 WORLD_SIZE=4 "
+			       "FLAMEGRID_RECORD=sync,stalls cat",
+			       NULL};
 	struct string_dictionary *strings = string_dictionary_create();
 	const struct guest_hello hello = {.pid = 1};
 	struct message message;
@@ -42,6 +59,7 @@ static void rank_is_that_of_the_program_after_exec(void **state)
 		process_description_create(1, child, &hello, strings, NULL);
 	assert_non_null(description);
 	EXPECT(MESSAGE_RANK_NONE, MESSAGE_RANK_NONE, MESSAGE_RANK_NONE);
+	assert_false(was_to_sample(&message.process, strings));
 	/* Once the next line comes back, cat is there. */
 	assert_int_equal(write(in[1], "\n.", 2), 2);
 	assert_int_equal(read(out[0], &byte, 1), 1);
@@ -49,6 +67,7 @@ static void rank_is_that_of_the_program_after_exec(void **state)
 	process_description_read_job(description, child);
 	assert_true(process_description_changed(description));
 	EXPECT(3, 1, 4);
+	assert_true(was_to_sample(&message.process, strings));
 	assert_false(process_description_is_late(description));
 	close(in[1]);
 	assert_int_equal(waitpid(child, NULL, 0), child);

@@ -10,6 +10,7 @@
 #include "node-agent/cubin/cubin_cache.h"
 #include "proto/batch/message.h"
 #include "proto/host_sample.h"
+#include "proto/kernel_refusal.h"
 #include "ring_source_fixture.h"
 #include "samples_fixture.h"
 
@@ -55,6 +56,20 @@ static void samples_have_lines_and_inlined_functions(void **state)
 	assert_int_equal(samples_fixture_untrusted(fixture) + samples_fixture_code_lost(fixture),
 			 0);
 	samples_fixture_take_all(fixture, 0);
+}
+
+static void a_guest_with_reasons_was_to_sample(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct message message;
+
+	samples_fixture_reason(fixture, 0, "long_scoreboard");
+	samples_fixture_reason(fixture, 1, "barrier");
+	samples_fixture_take_all(fixture, 0);
+	process_description_message(fixture->description, &message);
+	assert_int_equal(message.process.nr_notices, 1);
+	assert_string_equal(ring_source_fixture_text(fixture, message.process.notices[0]),
+			    KERNEL_NOTICE);
 }
 
 static void samples_without_known_code_have_offsets(void **state)
@@ -431,6 +446,7 @@ int main(void)
 					ring_source_fixture_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(samples_have_lines_and_inlined_functions),
+		TEST(a_guest_with_reasons_was_to_sample),
 		TEST(samples_without_known_code_have_offsets),
 		TEST(samples_whose_code_was_never_told_are_counted_after_an_attach),
 		TEST(samples_wait_for_the_rest_of_their_code),

@@ -92,13 +92,18 @@ static const struct report_leaf idle_leaves[][2] = {
 	 {.name = 2, .rank = -1, .kind = REPORT_KIND_MEMCPY, .count = 20, .ns = 20}},
 };
 
-/* Samples of a kernel: shared out over launches before, and not after. */
-static const char *const stall_strings[] = {"", "hot.cu:17", "[stall]\u2248long scoreboard",
-					    "[stall]long scoreboard"};
-static const struct report_node stall_nodes[] = {{0, 0}, {0, 1}};
+/* Samples of a kernel: shared out over launches before, and not after, when it ran on another GPU. */
+static const char *const stall_strings[] = {"",
+					    "hot.cu:17",
+					    "[stall]\u2248long scoreboard",
+					    "[stall]long scoreboard",
+					    "[GPU0_Kernel]k",
+					    "[GPU13_Kernel]k"};
+static const struct report_node stall_nodes[][3] = {{{0, 0}, {0, 4}, {1, 1}},
+						    {{0, 0}, {0, 5}, {1, 1}}};
 static const struct report_leaf stall_leaves[][1] = {
-	{{.node = 1, .name = 2, .rank = -1, .kind = REPORT_KIND_STALL, .count = 10, .ns = 500}},
-	{{.node = 1, .name = 3, .rank = -1, .kind = REPORT_KIND_STALL, .count = 30, .ns = 700}},
+	{{.node = 2, .name = 2, .rank = -1, .kind = REPORT_KIND_STALL, .count = 10, .ns = 500}},
+	{{.node = 2, .name = 3, .rank = -1, .kind = REPORT_KIND_STALL, .count = 30, .ns = 700}},
 };
 
 static struct pair_tree *pair;
@@ -329,9 +334,9 @@ static void without_a_users_line_it_is_the_frameworks(void **state)
 static struct report_tree stall_tree(int side)
 {
 	return (struct report_tree){.strings = stall_strings,
-				    .nr_strings = 4,
-				    .nodes = stall_nodes,
-				    .nr_nodes = 2,
+				    .nr_strings = 6,
+				    .nodes = stall_nodes[side],
+				    .nr_nodes = 3,
 				    .leaves = stall_leaves[side],
 				    .nr_leaves = 1};
 }
@@ -347,6 +352,21 @@ static void a_reason_is_one_row_whether_or_not_it_is_shared_out(void **state)
 	list_by(CHANGE_BY_KERNEL, 1);
 	assert_int_equal(table->nr_rows, 1);
 	assert_row(0, "[stall]long scoreboard", 500, 700);
+	part();
+}
+
+static void a_kernel_with_samples_is_one_frame_on_all_gpus(void **state)
+{
+	const struct report_tree sides[] = {stall_tree(0), stall_tree(1)};
+
+	(void)state;
+	assert_int_equal(pair_tree_create(&sides[0], &sides[1], 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	assert_int_equal(diff->tree.nr_nodes, 3);
+	list_by(CHANGE_BY_FRAME, 1);
+	assert_int_equal(table->nr_rows, 2);
+	assert_row(0, "[GPU_Kernel]k", 500, 700);
+	assert_row(1, "hot.cu:17", 500, 700);
 	part();
 }
 
@@ -488,6 +508,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_of_a_helper_has_the_line_that_calls_it),
 		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
 		cmocka_unit_test(a_reason_is_one_row_whether_or_not_it_is_shared_out),
+		cmocka_unit_test(a_kernel_with_samples_is_one_frame_on_all_gpus),
 		cmocka_unit_test(classes_sum_all_work),
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),
 		cmocka_unit_test(a_profile_against_itself_has_no_change),

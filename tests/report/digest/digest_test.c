@@ -1,6 +1,7 @@
 #include "report/digest/gpu_rows.h"
 #include "report/digest/host_lines.h"
 #include "report/digest/marked_steps.h"
+#include "report/digest/plane_refusal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,6 +265,7 @@ static void make_gpus(uint32_t nr)
 							.device_name = "",
 							.gpu = (int32_t)i,
 							.whole_device = 1,
+							.nr_parts = 1,
 							.records = 10,
 							.busy_ns = 900 * MS,
 							.idle_ns = 100 * MS};
@@ -373,7 +375,8 @@ static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **stat
 {
 	const struct report_loss windows = {.reason = 0, .count = 3};
 	const char *const names[] = {"capture_window"};
-	struct report_statistics statistics = {.marked_steps = 100};
+	struct report_statistics statistics = {
+		.marked_steps = 100, .least_marked = 100, .all_marked = 200, .nr_marking = 2};
 	struct report_tree marked = {.pause_ns = 400 * MS, .strings = names};
 
 	(void)state;
@@ -394,6 +397,62 @@ static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **stat
 	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).count, 0);
 }
 
+static void a_step_of_merged_runs_takes_its_part_of_all_windows(void **state)
+{
+	/* Two runs on one GPU, 300 ms of 20 steps and 700 ms of 80: the sums are those of report_busy.c. */
+	const struct report_statistics statistics = {
+		.marked_steps = 80, .least_marked = 20, .all_marked = 100, .nr_marking = 2};
+	const struct report_tree merged = {0};
+
+	(void)state;
+	make_gpus(1);
+	busy_rows[0].nr_parts = 2;
+	const struct marked_steps steps = marked_steps_of(&merged, &busy, &statistics);
+	assert_int_equal(steps.mean_ns, 10 * MS);
+	assert_int_equal(steps.count, 80);
+	assert_int_equal(steps.least, 20);
+	assert_int_equal(marked_steps_window_ns(&merged, &busy), 500 * MS);
+}
+
+/* ---- an empty plane */
+
+static void a_plane_that_was_asked_for_and_is_empty_says_why(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"CPython 3.11.2",
+		"kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs "
+		"CAP_SYS_ADMIN",
+		"kernel_sample_other",
+		"others' samples",
+		"exact_sample_lost",
+		"samples lost",
+	};
+	const struct report_notice notices[] = {{1, 3}, {2, 1}};
+	const struct report_loss losses[] = {{.reason = 3, .text = 4, .count = 1200},
+					     {.reason = 5, .text = 6, .count = 1199}};
+	struct report_tree tree = {.strings = texts, .notices = notices, .nr_notices = 1};
+	char text[PLANE_REFUSAL_SIZE];
+
+	(void)state;
+	assert_null(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text));
+	tree.was_to_sample = true;
+	assert_null(plane_refusal_of(&tree, REPORT_PLANE_SYNC, text));
+	assert_string_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text),
+			    "the run was to sample kernels, and no sample came: no kernel was "
+			    "recorded");
+	tree.kernels = 1;
+	assert_non_null(strstr(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text),
+			       "no sample came: its kernels ran before sampling began"));
+	tree.losses = losses;
+	tree.nr_losses = 2;
+	assert_string_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text),
+			    "the run was to sample kernels, and no sample came: others' samples: "
+			    "1,200");
+	tree.nr_notices = 2;
+	assert_ptr_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text), texts[2]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +468,8 @@ int main(void)
 		cmocka_unit_test(the_share_of_nccl_comes_from_the_ranks),
 		cmocka_unit_test(a_gpu_with_a_slower_clock_stays_apart),
 		cmocka_unit_test(a_step_takes_its_part_of_the_gpus_windows_without_pauses),
+		cmocka_unit_test(a_step_of_merged_runs_takes_its_part_of_all_windows),
+		cmocka_unit_test(a_plane_that_was_asked_for_and_is_empty_says_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

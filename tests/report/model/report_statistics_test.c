@@ -142,6 +142,9 @@ static void marked_steps_are_those_of_the_process_with_most_and_no_call(void **s
 	}
 	make();
 	assert_int_equal(statistics->marked_steps, 200);
+	assert_int_equal(statistics->least_marked, 199);
+	assert_int_equal(statistics->all_marked, 399);
+	assert_int_equal(statistics->nr_marking, 2);
 	assert_int_equal(statistics->nr_calls, 0);
 }
 
