@@ -41,10 +41,10 @@ async function drag(page, from, to) {
 	await settled(page);
 }
 
-// A range of an address counts after the change of the address, at a later task of the page.
+// A range of an address counts after the change of the address, in a later task of the page.
 async function isNoRange(page, wrong) {
-	await page.value("location.hash = '#time=5-6'");
-	await page.until("flamegrid.times().range?.[0] === 5e9 && flamegrid.settled()");
+	await page.value("location.hash = '#time=3-4'");
+	await page.until("flamegrid.times().range?.[1] === 4e9 && flamegrid.settled()");
 	await page.value(`location.hash = '#time=${wrong}'`);
 	await page.until("flamegrid.times().range === null && flamegrid.settled()");
 }
