@@ -229,6 +229,28 @@ static void start_unified_memory(void)
 					 "CUPTI does not record unified memory (error %d)", result);
 }
 
+/* Returns whether CUDA is initialised, or was used. Callbacks say so; for a guest that came late, a record does. */
+static bool has_begun(unsigned int events, enum event event)
+{
+	return events & event || activity_buffers_any();
+}
+
+static void define_devices(unsigned int events)
+{
+	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
+		self.devices_known = device_query_define(self.parts.definitions) >= 0;
+}
+
+/* Records may come before all tables are built, and wait for their devices. */
+static bool tables_go_on(void)
+{
+	const unsigned int events = atomic_load(&self.events);
+
+	if (!(events & EVENT_CUPTI_FAILED))
+		define_devices(events);
+	return !(events & EVENT_STOP);
+}
+
 void helper_thread_prepare(void)
 {
 	self.prepared = true;
@@ -252,12 +274,6 @@ static bool is_captured(void)
 		self.captured = true;
 	}
 	return true;
-}
-
-/* Returns whether CUDA is initialised, or was used. Callbacks say so; for a guest that came late, a record does. */
-static bool has_begun(unsigned int events, enum event event)
-{
-	return events & event || activity_buffers_any();
 }
 
 /* Tables are never freed. */
@@ -362,8 +378,7 @@ static void work(unsigned int events)
 		return;
 	if (has_begun(events, EVENT_INIT_FINISHED))
 		start_unified_memory();
-	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
-		self.devices_known = device_query_define(self.parts.definitions) >= 0;
+	define_devices(events);
 	/* For a guest that came late, only a flush can show that CUDA was used. */
 	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
 		return;
@@ -412,8 +427,8 @@ static void finish(unsigned int events)
 	}
 	if (works && !watched)
 		window_watch_finish_late();
-	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
-		device_query_define(self.parts.definitions);
+	if (works)
+		define_devices(events);
 	activity_flush_loads();
 	lifecycle_off();
 	capture_window_say_absence(profiler_range_starts());
@@ -466,6 +481,7 @@ int helper_thread_start(const struct helper_thread_parts *parts)
 	kernel_sampler_use_windows(parts->sample_rate);
 	/* A launch calls it when its walk met a file whose unwind table is not built yet. */
 	unwind_tables_on_want(parts->tables, helper_thread_wake);
+	unwind_tables_ask(parts->tables, tables_go_on);
 	error = guest_thread_start(run);
 	self.started = error == 0;
 	return error;

@@ -49,6 +49,7 @@ struct slot {
 struct unwind_tables {
 	uint64_t bytes_max, bytes, made_bytes, build_ns;
 	_Atomic(void (*)(void)) wake;
+	bool (*goes_on)(void);
 	atomic_bool woken; /* since the last build */
 	/* the epoch in which a walk last met a file that is not in the map, plus 1 */
 	atomic_uint missed_epoch;
@@ -92,6 +93,11 @@ int unwind_tables_share(struct unwind_tables *tables, int fd)
 void unwind_tables_on_want(struct unwind_tables *tables, void (*wake)(void))
 {
 	atomic_store_explicit(&tables->wake, wake, memory_order_release);
+}
+
+void unwind_tables_ask(struct unwind_tables *tables, bool (*goes_on)(void))
+{
+	tables->goes_on = goes_on;
 }
 
 /* ---- segments come and go */
@@ -348,6 +354,11 @@ static uint32_t build_busy(struct unwind_tables *tables, uint64_t until_ns)
 	return nr;
 }
 
+static bool goes_on(const struct unwind_tables *tables)
+{
+	return !tables->goes_on || tables->goes_on();
+}
+
 uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
 {
 	uint64_t begin_ns = cpu_ns();
@@ -356,7 +367,8 @@ uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
 	struct slot *slot;
 
 	tables->round++;
-	while (cpu_ns() - begin_ns < budget_ns && (slot = next_to_build(tables, largest))) {
+	while (cpu_ns() - begin_ns < budget_ns && goes_on(tables) &&
+	       (slot = next_to_build(tables, largest))) {
 		nr += build(tables, slot, false);
 		/* Building may take long, so tables that are wanted in the meantime go before the rest. */
 		if (atomic_load_explicit(&tables->woken, memory_order_relaxed))

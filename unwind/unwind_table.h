@@ -43,6 +43,10 @@ int unwind_tables_add(struct unwind_tables *tables, const struct unwind_module *
 /* Says that the segment at this start is gone. Caches empty themselves. The table stays: the file may come back. */
 void unwind_tables_retire(struct unwind_tables *tables, uint64_t start);
 
+/* Before each file that no walk wants, unwind_tables_build() asks whether it goes on, as a large file takes a second.
+ * On the building thread. Without this call it always does. */
+void unwind_tables_ask(struct unwind_tables *tables, bool (*goes_on)(void));
+
 #define UNWIND_BUILD_WANTED 0u
 #define UNWIND_BUILD_ALL    UINT64_MAX
 

@@ -314,6 +314,69 @@ int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *fro
 	return 0;
 }
 
+/* Counts what lies before the horizon as late. Returns how many of the intervals lie behind it, at least in part. */
+static uint32_t cut_late(struct timeline_sums *sums, struct timeline_interval *intervals,
+			 uint32_t count)
+{
+	const uint32_t first = timeline_interval_after(intervals, count, sums->horizon_ns);
+
+	for (uint32_t i = 0; i < first; i++)
+		sums->late_ns += length_ns(&intervals[i]);
+	sums->late += first;
+	if (first < count && intervals[first].start_ns < sums->horizon_ns) {
+		sums->late++;
+		sums->late_ns += sums->horizon_ns - intervals[first].start_ns;
+		intervals[first].start_ns = sums->horizon_ns;
+	}
+	return count - first;
+}
+
+static void add_sums(struct timeline_sums *sums, const struct timeline_sums *from)
+{
+	const bool is_before = sums->records == 0 || from->horizon_ns <= sums->first_ns;
+
+	if (sums->records == 0 || from->first_ns < sums->first_ns)
+		sums->first_ns = from->first_ns;
+	if (from->last_ns > sums->last_ns)
+		sums->last_ns = from->last_ns;
+	sums->records += from->records;
+	sums->sum_ns += from->sum_ns;
+	sums->late += from->late + (!is_before && from->closed_ns);
+	sums->late_ns += from->late_ns + (is_before ? 0 : from->closed_ns);
+	sums->closed_ns += is_before ? from->closed_ns : 0;
+	if (is_before && from->horizon_ns > sums->horizon_ns)
+		sums->horizon_ns = from->horizon_ns;
+}
+
+int stream_timeline_take(struct stream_timeline *to, struct stream_timeline *from)
+{
+	assert(to->intervals_max == from->intervals_max);
+	merge_open(to);
+	merge_open(from);
+	const uint32_t nr_open = from->open.count;
+
+	if (from->sums.records == 0)
+		return 0;
+	if (reserve(&to->open, to->open.count + nr_open) || reserve(&to->scratch, nr_open))
+		return -ENOMEM;
+	add_sums(&to->sums, &from->sums);
+	const uint32_t count = cut_late(&to->sums, from->open.at, nr_open);
+	if (count) {
+		memcpy(to->open.at + to->open.count, from->open.at + nr_open - count,
+		       count * sizeof(*to->open.at));
+		merge_run(to, count);
+	}
+	close_old(to);
+	const uint64_t uncaptured_ns = to->sums.uncaptured_ns;
+	to->sums.uncaptured_ns = 0;
+	const uint64_t idle_ns = stream_timeline_idle_ns(to);
+	to->sums.uncaptured_ns = uncaptured_ns < idle_ns ? uncaptured_ns : idle_ns;
+	free_lists(from);
+	*from = (struct stream_timeline){.intervals_max = from->intervals_max};
+	from->sums.close_at = step_of(from);
+	return 0;
+}
+
 void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums)
 {
 	*sums = timeline->sums;

@@ -65,6 +65,11 @@ void stream_timeline_prefetch_end(const struct stream_timeline *timeline);
  * unchanged. */
 int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from);
 
+/* Gives `to` all that `from` has but its uncaptured time, because both are of one device, and empties `from`. Both have
+ * the same intervals_max. What `from` has closed is busy time too if all of `to` follows it, or if `to` has no records;
+ * otherwise it is late. 0; -ENOMEM: both are unchanged. */
+int stream_timeline_take(struct stream_timeline *to, struct stream_timeline *from);
+
 void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums);
 /* Returns how many records were late so far. */
 uint64_t stream_timeline_late(const struct stream_timeline *timeline);

@@ -138,6 +138,22 @@ int timeline_table_add(struct timeline_table *table, const struct timeline_key *
 	return entry ? timeline_entry_add(entry, start_ns, end_ns) : -ENOMEM;
 }
 
+int timeline_table_move(struct timeline_table *table, const struct timeline_key *from,
+			const struct timeline_key *to)
+{
+	struct timeline_entry *entry = timeline_table_find(table, from), *target;
+
+	if (!entry)
+		return 0;
+	struct stream_timeline *const timeline = entry->timeline; /* an entry may move */
+	target = timeline_table_get(table, to);
+	if (!target || stream_timeline_take(target->timeline, timeline))
+		return -ENOMEM;
+	target->changed = true;
+	timeline_table_find(table, from)->changed = true;
+	return 0;
+}
+
 /* Up to the first NCCL kernel, KERNELS equals COMPUTATION, so it begins as a copy. */
 static int begin_kernels(struct timeline_table *table, const struct timeline_key *kernels)
 {

@@ -12,7 +12,8 @@ enum timeline_level {
 	TIMELINE_STREAM = 0,
 	/* context_id and stream_id are 0; device_id is the store's, process_id that of the profile's writer */
 	TIMELINE_DEVICE = 1,
-	/* for a device that the process has not described; context_id and stream_id are 0 */
+	/* for a device that the process has not described; context_id and stream_id are 0. Once it has, there are
+	 * no records in it any more */
 	TIMELINE_ORDINAL = 2,
 	/* For a process on a device; context_id and stream_id are 0. The overlap of communication with computation is
 	 * COMMUNICATION + COMPUTATION - KERNELS, by the lengths of the unions. */
@@ -76,6 +77,11 @@ int timeline_table_add(struct timeline_table *table, const struct timeline_key *
 
 /* The same for an entry. */
 int timeline_entry_add(struct timeline_entry *entry, uint64_t start_ns, uint64_t end_ns);
+
+/* Gives what `from` has to `to`, which is the same device by a key that was not known before, by
+ * stream_timeline_take(). 0; -ENOMEM: `from` is unchanged. */
+int timeline_table_move(struct timeline_table *table, const struct timeline_key *from,
+			const struct timeline_key *to);
 
 /* Adds a kernel of a process on a device to COMMUNICATION or COMPUTATION, and to KERNELS if that exists. 0; -ENOMEM:
  * the three no longer fit each other exactly. */

@@ -121,6 +121,8 @@ static int add_entry(const struct collection *collection, const struct timeline_
 		break;
 	case TIMELINE_ORDINAL:
 		take_union(entry, &sums);
+		if (sums.activities == 0) /* the device is known now */
+			return 0;
 		break;
 	case TIMELINE_COMPUTATION:
 	case TIMELINE_COMMUNICATION:

@@ -160,7 +160,8 @@ static const char of_devices[] =
 		       " JOIN hosts h ON h.id = d.host WHERE t.level = 1";
 static const char of_unknown_devices[] =
 	"SELECT NULL, NULL, 0, h.node, " AMOUNTS "0 FROM timelines t"
-	" JOIN processes p ON p.id = t.process JOIN hosts h ON h.id = p.host WHERE t.level = 2";
+	" JOIN processes p ON p.id = t.process JOIN hosts h ON h.id = p.host WHERE t.level = 2"
+	" AND t.records > 0";
 static const char of_kernels[] =
 	DEVICE AMOUNTS "EXISTS (SELECT 1 FROM timelines a WHERE a.level = 6"
 		       " AND a.process = t.process AND a.device_id = t.device_id)"

@@ -35,8 +35,23 @@ static int check_process(const struct agent_session *session, const struct messa
 	return ok ? 0 : REFUSE_UNDEFINED;
 }
 
-static int apply_devices(struct agent_session *session, struct roster *roster,
-			 struct roster_process *process, const struct message_process *message)
+/* A description may come behind the process's first work, which is then the device's. */
+static int take_earlier_work(struct collection *collection, const struct roster_process *process,
+			     uint32_t id, const struct roster_ordinal *device)
+{
+	const struct timeline_key from = {
+		.level = TIMELINE_ORDINAL, .process_id = id, .device_id = device->device_id};
+	const struct timeline_key to = {
+		.level = TIMELINE_DEVICE, .process_id = ROSTER_WRITER, .device_id = device->device};
+
+	if (roster_process_device(process, device->device_id) != 0)
+		return 0;
+	return timeline_table_move(collection->timelines, &from, &to);
+}
+
+static int apply_devices(struct agent_session *session, struct collection *collection,
+			 struct roster_process *process, uint32_t id,
+			 const struct message_process *message)
 {
 	struct roster_ordinal *ordinals =
 		calloc(message->nr_devices ? message->nr_devices : 1, sizeof(*ordinals));
@@ -54,7 +69,9 @@ static int apply_devices(struct agent_session *session, struct roster *roster,
 
 		memcpy(device.uuid, from->uuid, sizeof(device.uuid));
 		ordinals[i].device_id = from->device_id;
-		error = roster_add_device(roster, &device, &ordinals[i].device);
+		error = roster_add_device(collection->roster, &device, &ordinals[i].device);
+		if (!error)
+			error = take_earlier_work(collection, process, id, &ordinals[i]);
 	}
 	if (!error)
 		error = roster_process_set_devices(process, ordinals, message->nr_devices);
@@ -148,7 +165,7 @@ int session_process_apply(struct agent_session *session, struct collection *coll
 	process->command = agent_session_translate(session, SESSION_STRINGS, message->command);
 	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
-	error = apply_devices(session, collection->roster, process, message);
+	error = apply_devices(session, collection, process, id, message);
 	if (!error)
 		error = apply_notices(session, process, message);
 	if (!error && message->state != PROCESS_RUNNING)

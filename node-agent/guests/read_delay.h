@@ -11,8 +11,8 @@
 
 #define READ_DELAY_NS            100000000ull  /* a slot: records wait no longer */
 #define READ_DELAY_RECORDS       512u          /* so many do not wait */
-#define READ_DELAY_EARLY_NS      500000000ull  /* for clock and devices no longer */
-#define READ_DELAY_EARLY_RECORDS 8192u         /* so many do not wait for them */
+#define READ_DELAY_EARLY_NS      2000000000ull /* for clock and devices no longer */
+#define READ_DELAY_EARLY_RECORDS 32768u        /* so many do not wait for them */
 #define READ_DELAY_AGE_NS        1000000000ull /* a ring whose names may soon be gone is younger */
 
 struct read_delay {        /* zeroed: the ring is new */

@@ -89,6 +89,8 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 	struct timeline_sums sums;
 
 	stream_timeline_sums(entry->timeline, &sums);
+	if (sums.records == 0) /* a device has it that was described later */
+		return 0;
 	*row = (struct report_busy_row){
 		.gpu = REPORT_GPU_NONE,
 		.rank = REPORT_RANK_NONE,

@@ -222,6 +222,8 @@ static int fold_device(struct folding *folding, const struct timeline_entry *ent
 		error = leave_out_pauses(folding, &device);
 	if (!error)
 		error = find_gaps(&device, roster, &gaps, &nr_gaps, &ns);
+	if (ns > whole_ns && device.records < sums.records)
+		ns = nr_gaps = 0; /* work of before the device was described lies in them */
 	if (!error && (ns > whole_ns || device.records > sums.records))
 		error = -EPROTO;
 	if (!error)
@@ -247,6 +249,8 @@ static int fold_entry(struct folding *folding, const struct timeline_entry *entr
 	if (!roster_process(folding->collection->roster, entry->key.process_id))
 		return -EPROTO;
 	uint64_t ns = idle_ns(entry, &sums);
+	if (sums.records == 0) /* the device is known now */
+		return 0;
 	folding->left_out += sums.records;
 	return add(folding->idle, entry->key.process_id, 0, IDLE_UNKNOWN, ns);
 }

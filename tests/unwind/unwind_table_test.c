@@ -117,6 +117,31 @@ static void helper_is_woken_once_a_round(void **state)
 	assert_int_equal(wakes, 1);
 }
 
+static uint32_t asked;
+
+static bool one_file_alone(void)
+{
+	return ++asked < 2;
+}
+
+static void building_goes_on_only_if_the_caller_says_so(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t rule;
+
+	asked = 0;
+	unwind_tables_add(fixture->tables, &fixture->made.module);
+	unwind_tables_add(fixture->tables, &fixture->other.module);
+	unwind_tables_ask(fixture->tables, one_file_alone);
+	assert_int_equal(unwind_tables_build(fixture->tables, UNWIND_BUILD_ALL), 1);
+	assert_int_equal(unwind_tables_build(fixture->tables, UNWIND_BUILD_ALL), 0);
+	find(fixture, &fixture->made, &rule);
+	find(fixture, &fixture->other, &rule);
+	unwind_tables_build(fixture->tables, UNWIND_BUILD_WANTED); /* asks nobody */
+	assert_int_equal(asked, 3);
+	assert_int_equal(totals_of(fixture).built, 2);
+}
+
 static void all_tables_are_built_on_demand(void **state)
 {
 	struct fixture *fixture = *state;
@@ -441,6 +466,7 @@ int main(void)
 		TEST(tables_beyond_the_budget_are_counted_and_not_kept),
 		TEST(file_without_frames_fails_for_good),
 		TEST(unreadable_file_is_tried_three_times),
+		TEST(building_goes_on_only_if_the_caller_says_so),
 		TEST(stops_are_counted_by_segment),
 		TEST(file_that_the_loader_has_and_we_have_not_wakes_the_helper_once),
 		TEST(file_that_was_unloaded_is_noticed_before_it_is_retired),

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/core/timeline_table.h"
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
@@ -81,6 +82,60 @@ static void the_only_word_of_a_process_may_be_its_end(void **state)
 	assert_int_not_equal(process->command, 0);
 }
 
+static uint64_t busy_ns(enum timeline_level level, uint32_t device_id)
+{
+	const struct timeline_key key = {.level = level, .process_id = 1, .device_id = device_id};
+	const struct timeline_entry *entry = timeline_table_find(collection->timelines, &key);
+
+	return entry ? stream_timeline_busy_ns(entry->timeline) : 0;
+}
+
+static void run_kernel(uint64_t seq, uint64_t start_ns, uint64_t end_ns)
+{
+	const uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
+	const struct gpu_record record = {.start_ns = start_ns,
+					  .end_ns = end_ns,
+					  .device_id = 3,
+					  .kind = RECORD_GPU_KERNEL,
+					  .correlation_id = (uint32_t)seq,
+					  .name_id = RECORD_NAME_NONE};
+	const struct message message = {
+		.type = MESSAGE_EVENTS,
+		.events = {.seq = seq, .process_id = 1, .nr_gpu = 1, .gpu = &record}};
+	const char *reason;
+
+	assert_int_equal(
+		session_apply(collection_session(collection, epoch), collection, &message, &reason),
+		0);
+}
+
+/* A guest describes its devices beside its launches, so they may come first. */
+static void a_device_has_the_work_of_before_its_description(void **state)
+{
+	static const struct message_device device = {.device_id = 3, .uuid = {7}};
+	const uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
+	struct message message = {
+		.type = MESSAGE_PROCESS,
+		.process = {.seq = 5, .process_id = 1, .nr_devices = 1, .devices = &device}};
+	const char *reason;
+
+	(void)state;
+	tell(1, PROCESS_RUNNING, 3);
+	run_kernel(3, 100, 150);
+	run_kernel(4, 170, 200);
+	assert_int_equal(busy_ns(TIMELINE_ORDINAL, 3), 80);
+	for (int i = 0; i < 2; i++, message.process.seq++) {
+		assert_int_equal(session_apply(collection_session(collection, epoch), collection,
+					       &message, &reason),
+				 0);
+		assert_int_equal(busy_ns(TIMELINE_ORDINAL, 3), 0);
+		assert_int_equal(busy_ns(TIMELINE_DEVICE, 1), 80);
+	}
+	run_kernel(7, 190, 260);
+	assert_int_equal(busy_ns(TIMELINE_ORDINAL, 3), 0);
+	assert_int_equal(busy_ns(TIMELINE_DEVICE, 1), 140);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -89,6 +144,7 @@ int main(void)
 		TEST(the_next_agents_word_of_an_end_keeps_what_was_told),
 		TEST(a_goodbye_is_not_taken_back_by_the_next_agent),
 		TEST(the_only_word_of_a_process_may_be_its_end),
+		TEST(a_device_has_the_work_of_before_its_description),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
