@@ -33,7 +33,7 @@ struct counter_queue {
 int counter_queue_init(struct counter_queue *queue, uint64_t begin_ns, uint64_t interval_ns);
 void counter_queue_fini(struct counter_queue *queue);
 
-/* Takes a sample; invalid: its values that cannot be. Its length is above 0 and at most COUNTER_LENGTH_MOST intervals.
+/* Takes a sample; invalid: its impossible values. Its length is above 0 and at most COUNTER_LENGTH_MOST intervals.
  * It lies after the begin and before now (CLOCK_REALTIME), of which it may be a second off. It begins later than the
  * sample before, and not in time that this one covers, but for half of an interval. All others are dropped. */
 void counter_queue_add(struct counter_queue *queue, const struct counter_sample *sample,

@@ -158,7 +158,7 @@ static bool listen_once(struct counter_reader *reader, int fd, struct counter_wo
 	const bool hangs =
 		reader->nr_used > 0 && clock_now_ns() - reader->heard_ns > reader->hang_ns;
 	if (!is_sane)
-		log_warning("the process that samples counters of GPUs says what cannot be: it is "
+		log_warning("the process that samples counters of GPUs says the impossible: it is "
 			    "ended");
 	if (!is_sane)
 		refuse_all(reader, COUNTER_FAILED);

@@ -1,6 +1,6 @@
 /* Has the counters of GPUs sampled by a process of its own (counter_child.h), and keeps what it says until it is asked
  * for. The process begins and ends with the reader, and has the rights of who creates that. If it ends or hangs before,
- * or says what cannot be, nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what
+ * or says the impossible, nothing is sampled any more, which the states tell. The agent loop asks; a thread reads what
  * the process says. It begins with the first GPU that is used. */
 #ifndef COUNTER_READER_H
 #define COUNTER_READER_H

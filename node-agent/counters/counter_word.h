@@ -43,7 +43,7 @@ enum counter_word_kind {
 struct counter_word {
 	uint32_t magic; /* COUNTER_WORD_MAGIC */
 	uint32_t kind, device;
-	uint32_t invalid; /* of a sample: the bits of known whose values cannot be; else 0 */
+	uint32_t invalid; /* of a sample: the bits of known whose values are impossible; else 0 */
 	union {
 		struct counter_sample sample;
 		struct {
@@ -54,7 +54,7 @@ struct counter_word {
 
 static_assert(sizeof(struct counter_word) == 80, "no hole");
 
-/* Returns whether the process can have written this. Times of samples are not looked at: those that cannot be are
+/* Returns whether the process can have written this. Times of samples are not looked at: impossible ones are
  * dropped (counter_queue.h). */
 bool counter_word_is_valid(const struct counter_word *word);
 

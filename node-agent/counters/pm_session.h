@@ -29,7 +29,7 @@ uint32_t pm_session_open(struct pm_library *library, size_t device, uint64_t int
 void pm_session_close(struct pm_session *session); /* accepts NULL */
 
 /* Gives samples to take(), at most an image of them. The first sample after a start is dropped, as it begins with the
- * session before. So are those whose length cannot be. *dropped counts them. */
+ * session before. So are those whose length is impossible. *dropped counts them. */
 enum pm_round pm_session_decode(struct pm_session *session, pm_session_take *take, void *context,
 				uint64_t *dropped);
 

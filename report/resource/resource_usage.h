@@ -1,7 +1,6 @@
 /* How much of each resource the GPUs of a profile used (resource.h), and what that depended on. Telemetry gives the
- * amounts (device_telemetry.h). The rates of work come from samples of counters (resource_samples.h) where there are
- * more of them than rows of telemetry. Single pieces of work tell what ran between its readings: all of them, if the
- * profile's timeline is here (event_reader.h), else those that the store keeps (kept_log.h). Used by one thread. */
+ * amounts (device_telemetry.h). What work took of them is fitted (resource_rates.h) to the pieces of work between
+ * readings (resource_work.h). Used by one thread. */
 #ifndef RESOURCE_USAGE_H
 #define RESOURCE_USAGE_H
 
