@@ -21,6 +21,18 @@ uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct rep
 	return nr && sum_ns > tree->pause_ns ? (sum_ns - tree->pause_ns) / nr : 0;
 }
 
+/* Whether a merged profile has a process that marks none: its time on the GPUs is no step's, and nobody knows how long
+ * it was. */
+static bool has_unmarked_part(const struct report_tree *tree, const struct report_busy *busy,
+			      const struct report_statistics *statistics)
+{
+	bool is_merged = false;
+
+	for (uint32_t i = 0; i < busy->nr_rows; i++)
+		is_merged |= busy->rows[i].nr_parts > 1;
+	return is_merged && tree->nr_processes > statistics->nr_marking;
+}
+
 struct marked_steps marked_steps_of(const struct report_tree *tree, const struct report_busy *busy,
 				    const struct report_statistics *statistics)
 {
@@ -30,7 +42,7 @@ struct marked_steps marked_steps_of(const struct report_tree *tree, const struct
 		return steps;
 	steps.count = statistics->marked_steps;
 	steps.least = statistics->least_marked;
-	if (busy)
+	if (busy && !has_unmarked_part(tree, busy, statistics))
 		steps.mean_ns = (uint64_t)((double)marked_steps_window_ns(tree, busy) *
 					   statistics->nr_marking / (double)statistics->all_marked);
 	return steps;

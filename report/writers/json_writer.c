@@ -336,7 +336,8 @@ void json_writer_steps(FILE *out, const struct report_tree *tree, const struct r
 
 	if (!steps.count)
 		return;
-	fprintf(out, "\"marked_steps\":{\"count\":%" PRIu64 ",\"mean_ns\":", steps.count);
+	fprintf(out, "\"marked_steps\":{\"count\":%" PRIu64 ",\"least\":%" PRIu64 ",\"mean_ns\":",
+		steps.count, steps.least);
 	if (steps.mean_ns)
 		fprintf(out, "%" PRIu64 "},\n", steps.mean_ns);
 	else

@@ -31,6 +31,9 @@ const SHARE_ONE = 1e6, agreedText = (share) => percentText(Math.round(share * SH
 const agreementText = ([lines, launches, , matched]) => `agree in ${agreedText(lines)} of lines and reasons` +
 	(matched ? `, ${agreedText(launches)} of launches` : "");
 
+// Processes of merged runs, say, need not mark as many.
+const stepsText = ({ count, least }) => (least === count ? "" : `${grouped(least)} to `) + grouped(count);
+
 function showTotals() {
 	const { kernels, kernelNs, copies, copyNs, fills, memsetNs, pauseNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
 	const records = BigInt(kernels) + BigInt(copies) + BigInt(graphs);
@@ -46,7 +49,7 @@ function showTotals() {
 		["copies", `${grouped(BigInt(copies) - BigInt(fills))} in ${timeText(BigInt(copyNs) - BigInt(memsetNs))}`,
 			`${grouped(BigInt(copyNs) - BigInt(memsetNs))} ns`],
 		...(fills === "0" ? [] : [["memsets", `${grouped(fills)} in ${timeText(memsetNs)}`, `${grouped(memsetNs)} ns`]]),
-		...(profile.marked_steps ? [["steps", grouped(profile.marked_steps.count) +
+		...(profile.marked_steps ? [["steps", stepsText(profile.marked_steps) +
 			(profile.marked_steps.mean_ns ? `, ${timeText(profile.marked_steps.mean_ns)} each` : ""),
 			"that the program marked; their mean time on a GPU, pauses left out"]] : []),
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),

@@ -73,8 +73,9 @@ check "merged: the time of a step" python3 - "$scratch" <<-'END'
 	one, two, both = (of(name + ".json")["marked_steps"]["mean_ns"] for name in ("trained", "longer", "merged"))
 	wanted = (23 * one + 46 * two) / 69
 	diff = of("merged.diff")["step"]["after_ns"]
-	print(one, two, both, wanted, diff)
-	sys.exit(abs(both - wanted) > 2 or abs(diff - wanted) > 2)
+	least = of("merged.json")["marked_steps"]["least"]
+	print(one, two, both, wanted, diff, least)
+	sys.exit(least != 23 or abs(both - wanted) > 2 or abs(diff - wanted) > 2)
 END
 "$flamegrid" report "$scratch/trained" -f json | grep -q flamegrid_step
 same "counted: a step is no call of CUDA" $? 1

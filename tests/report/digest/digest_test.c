@@ -402,7 +402,7 @@ static void a_step_of_merged_runs_takes_its_part_of_all_windows(void **state)
 	/* Two runs on one GPU, 300 ms of 20 steps and 700 ms of 80: the sums are those of report_busy.c. */
 	const struct report_statistics statistics = {
 		.marked_steps = 80, .least_marked = 20, .all_marked = 100, .nr_marking = 2};
-	const struct report_tree merged = {0};
+	struct report_tree merged = {.nr_processes = 2};
 
 	(void)state;
 	make_gpus(1);
@@ -412,6 +412,9 @@ static void a_step_of_merged_runs_takes_its_part_of_all_windows(void **state)
 	assert_int_equal(steps.count, 80);
 	assert_int_equal(steps.least, 20);
 	assert_int_equal(marked_steps_window_ns(&merged, &busy), 500 * MS);
+	merged.nr_processes = 3; /* the third marks none */
+	assert_int_equal(marked_steps_of(&merged, &busy, &statistics).mean_ns, 0);
+	assert_int_equal(marked_steps_of(&merged, &busy, &statistics).count, 80);
 }
 
 /* ---- an empty plane */
