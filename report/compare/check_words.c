@@ -258,7 +258,8 @@ void check_words_notes(FILE *out, const struct check_report *report)
 	char text[32];
 
 	note_losses(out, report);
-	if (result->step.state == CHECK_REGRESSED && isnan(result->step.idle_ns))
+	if (result->step.state == CHECK_REGRESSED && isfinite(result->step.kernels_ns) &&
+	    isnan(result->step.idle_ns))
 		fputs("flamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does while "
 		      "GPUs are idle.\n",
 		      out);
