@@ -60,6 +60,12 @@ struct diff {
 	struct run_work *runs[2]; /* has the names in report.step */
 };
 
+/* Returns whether reasons of stalls are compared, and nothing else. */
+static bool has_stalls(const struct diff *diff)
+{
+	return diff->names.planes == 1u << REPORT_PLANE_STALLS;
+}
+
 /* ---- options */
 
 /* Returns OPTION_LINE_GO, or the exit status after a message. */
@@ -135,6 +141,9 @@ static int parse(struct diff *diff, int argc, char **argv)
 		return option_line_refuse(table, "--weight is for --format folded or html");
 	if (unit_given && format != DIFF_FOLDED)
 		return option_line_refuse(table, "--unit is for --format folded");
+	/* A frame has as much of them as its kernels took time. */
+	if (!by_given && has_stalls(diff))
+		diff->by = CHANGE_BY_KERNEL;
 	if (diff->by == CHANGE_BY_LINE)
 		diff->names.lines = REPORT_LINES_ON;
 	if (!diff->is_of_ranks)
@@ -422,6 +431,8 @@ static int make_table(struct diff *diff)
 		result = count_kernels(diff);
 	diff->report.table = diff->table;
 	diff->report.by = by_names[diff->by];
+	if (diff->by == CHANGE_BY_KERNEL && has_stalls(diff))
+		diff->report.heading = "kernel > stall";
 	diff->report.has_samples = report_planes_are_sampled(diff->names.planes);
 	diff->views[1].changes = &diff->report;
 	if (result < 0)
