@@ -15,6 +15,7 @@
 #include "report/compare/pair_tree.h"
 #include "report/compare/run_step.h"
 #include "report/compare/run_work.h"
+#include "report/digest/plane_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
 #include "report/names/clean_text.h"
@@ -59,6 +60,12 @@ struct diff {
 	struct run_work *runs[2]; /* has the names in report.step */
 };
 
+/* Returns whether reasons of stalls are compared, and nothing else. */
+static bool has_stalls(const struct diff *diff)
+{
+	return diff->names.planes == 1u << REPORT_PLANE_STALLS;
+}
+
 /* ---- options */
 
 /* Returns OPTION_LINE_GO, or the exit status after a message. */
@@ -101,7 +108,7 @@ static int parse(struct diff *diff, int argc, char **argv)
 		 .first = FOLDED_NS},
 		{"weight", .choice = &diff->request.folded.weight, .flag = &weight_given,
 		 .first = FOLDED_TIME},
-		{"planes", .take = report_planes_take, .context = &diff->names.planes},
+		{"planes", .take = report_planes_take_times, .context = &diff->names.planes},
 		{"lines", .choice = &diff->names.lines, .first = REPORT_LINES_ON},
 		{"output", .text = &diff->output_path, .least = 1},
 	};
@@ -134,6 +141,9 @@ static int parse(struct diff *diff, int argc, char **argv)
 		return option_line_refuse(table, "--weight is for --format folded or html");
 	if (unit_given && format != DIFF_FOLDED)
 		return option_line_refuse(table, "--unit is for --format folded");
+	/* A frame has as much of them as its kernels took time. */
+	if (!by_given && has_stalls(diff))
+		diff->by = CHANGE_BY_KERNEL;
 	if (diff->by == CHANGE_BY_LINE)
 		diff->names.lines = REPORT_LINES_ON;
 	if (!diff->is_of_ranks)
@@ -323,6 +333,23 @@ static int compare_steps(struct diff *diff)
 	return result;
 }
 
+/* Says what records the planes that were asked for, none of which the profile has. */
+static void refuse_empty(const struct diff *diff, const struct report_view *empty)
+{
+	const uint32_t planes = diff->names.planes;
+	char text[PLANE_REFUSAL_LINE_SIZE];
+
+	if (!planes || planes & 1u << REPORT_PLANE_GPU) {
+		log_error("%s has no work to compare", empty->given_path);
+		return;
+	}
+	for (enum report_plane plane = 0; plane < REPORT_PLANES; plane++)
+		if (planes & 1u << plane)
+			log_error("%s: --planes %s: %s", empty->given_path,
+				  report_plane_name(plane),
+				  plane_refusal_line(empty->tree, plane, text));
+}
+
 /* Returns 0, or -errno after an error. */
 static int compare_profiles(struct diff *diff)
 {
@@ -334,10 +361,7 @@ static int compare_profiles(struct diff *diff)
 	if (result == 0)
 		result = make_pair(diff, 1);
 	if (result == -ENOENT) {
-		const struct report_view *empty =
-			&diff->views[diff->views[0].tree->nr_leaves ? 1 : 0];
-
-		log_error("%s has no work to compare", empty->given_path);
+		refuse_empty(diff, &diff->views[diff->views[0].tree->nr_leaves ? 1 : 0]);
 		return result;
 	}
 	if (result == 0)
@@ -407,6 +431,8 @@ static int make_table(struct diff *diff)
 		result = count_kernels(diff);
 	diff->report.table = diff->table;
 	diff->report.by = by_names[diff->by];
+	if (diff->by == CHANGE_BY_KERNEL && has_stalls(diff))
+		diff->report.heading = "kernel > stall";
 	diff->report.has_samples = report_planes_are_sampled(diff->names.planes);
 	diff->views[1].changes = &diff->report;
 	if (result < 0)

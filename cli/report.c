@@ -347,32 +347,16 @@ static bool is_lossy(const struct report_tree *tree)
 	return tree->lost || tree->state == REPORT_INCOMPLETE;
 }
 
-static void say_empty_plane(enum report_plane plane, const struct report_tree *tree)
-{
-	char text[PLANE_REFUSAL_SIZE];
-	const char *refusal = plane_refusal_of(tree, plane, text);
-
-	if (1u << plane & REPORT_PLANES_RESOURCES)
-		log_notice("--planes %s: the profile has nothing of it: fewer than two readings "
-			   "of NVML's have it, as the run was short, or NVML does not tell it "
-			   "(`flamegrid doctor`)",
-			   report_plane_name(plane));
-	else if (refusal)
-		log_notice("--planes %s: the profile has nothing of it: %s",
-			   report_plane_name(plane), refusal);
-	else
-		log_notice("--planes %s: the profile has nothing of it; `flamegrid run %s` "
-			   "records it",
-			   report_plane_name(plane), report_plane_options(plane));
-}
-
 /* A plane that was asked for and has no records leaves nothing in most formats. */
 static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 {
-	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+	char text[PLANE_REFUSAL_LINE_SIZE];
+
+	for (enum report_plane plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
 		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
-		    !report_summary_has(tree, (enum report_plane)plane))
-			say_empty_plane((enum report_plane)plane, tree);
+		    !report_summary_has(tree, plane))
+			log_notice("--planes %s: %s", report_plane_name(plane),
+				   plane_refusal_line(tree, plane, text));
 }
 
 /* The same of memory. */

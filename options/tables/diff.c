@@ -3,7 +3,7 @@
 static const struct option_row rows[] = {
 	OPTION_GROUP("Options"),
 	{"by", 0, "frame|kernel|line|class", OPTION_DAILY,
-	 "Choose what a row is (default: frame)."},
+	 "Choose what a row is (default: frame; of stalls: kernel)."},
 	{"top", 0, "N", OPTION_DAILY, "Print so many rows (default: 20)."},
 	{"format", 'f', "table|folded|json|html", OPTION_DAILY,
 	 "Print rows, \"stack before after\", JSON, or a flame graph (default: table; of ranks: "

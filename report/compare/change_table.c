@@ -92,6 +92,81 @@ static void add_frames(struct builder *builder, uint32_t leaf)
 			   i + 1 < depth ? tree->nodes[builder->chain[i + 1]].name : 0);
 }
 
+/* Returns "gemm" of "[GPU_Kernel]gemm"; other leaves have their whole names. */
+static const char *bare_name(const char *name)
+{
+	static const char kernel[] = "[GPU_Kernel]";
+
+	return strncmp(name, kernel, sizeof(kernel) - 1) == 0 && name[sizeof(kernel) - 1]
+		       ? name + sizeof(kernel) - 1
+		       : name;
+}
+
+/* A stall and its kernel. */
+struct stall {
+	const char *kernel, *reason;
+	uint32_t leaf;
+};
+
+static int by_stall(const void *a, const void *b)
+{
+	const struct stall *x = a, *y = b;
+	int order = strcmp(x->kernel, y->kernel);
+
+	return order ? order : strcmp(x->reason, y->reason);
+}
+
+/* Returns the name of the kernel to which a leaf belongs, whose lines may lie between; "": there is none. */
+static const char *kernel_of(const struct report_tree *tree, uint32_t leaf)
+{
+	for (uint32_t i = tree->leaves[leaf].node; i != REPORT_NODE_ROOT;
+	     i = tree->nodes[i].parent) {
+		const char *name = tree->strings[tree->nodes[i].name];
+
+		if (bare_name(name) != name)
+			return bare_name(name);
+	}
+	return "";
+}
+
+/* Adds the row of some leaves of one kernel and one reason. */
+static int add_stall(struct builder *builder, const struct stall *stalls, uint32_t count)
+{
+	uint32_t row = 0;
+	char *name;
+
+	if (asprintf(&name, "%s%s%s", stalls->kernel, *stalls->kernel ? " > " : "",
+		     stalls->reason) < 0)
+		return -ENOMEM;
+	builder->table->made[builder->table->nr_made++] = name;
+	for (uint32_t i = 0; i < count; i++)
+		add_to(builder, &row, name, stalls[i].leaf);
+	return 0;
+}
+
+/* A kernel has as much of all reasons as it took time, so only its single ones tell a change. */
+static int add_stalls(struct builder *builder)
+{
+	const struct report_tree *tree = &builder->diff->tree;
+	struct stall *stalls = calloc(tree->nr_leaves + 1ul, sizeof(*stalls));
+	uint32_t nr = 0;
+	int error = stalls ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++)
+		if (tree->leaves[i].kind == REPORT_KIND_STALL)
+			stalls[nr++] = (struct stall){kernel_of(tree, i),
+						      tree->strings[tree->leaves[i].name], i};
+	if (!error)
+		qsort(stalls, nr, sizeof(*stalls), by_stall);
+	for (uint32_t i = 0, end; i < nr && !error; i = end) {
+		for (end = i + 1; end < nr && by_stall(&stalls[i], &stalls[end]) == 0; end++)
+			;
+		error = add_stall(builder, &stalls[i], end - i);
+	}
+	free(stalls);
+	return error;
+}
+
 /* A leaf and its line. */
 struct launch {
 	struct source_line line;
@@ -163,16 +238,6 @@ static int add_lines(struct builder *builder)
 	return error;
 }
 
-/* Returns "gemm" of "[GPU_Kernel]gemm"; other leaves have their whole names. */
-static const char *bare_name(const char *name)
-{
-	static const char kernel[] = "[GPU_Kernel]";
-
-	return strncmp(name, kernel, sizeof(kernel) - 1) == 0 && name[sizeof(kernel) - 1]
-		       ? name + sizeof(kernel) - 1
-		       : name;
-}
-
 static void sum_up(struct builder *builder, enum change_by by)
 {
 	const struct report_tree *tree = &builder->diff->tree;
@@ -187,7 +252,7 @@ static void sum_up(struct builder *builder, enum change_by by)
 		add(&builder->table->after, &after);
 		if (by == CHANGE_BY_FRAME) {
 			add_frames(builder, i);
-		} else if (by == CHANGE_BY_KERNEL) {
+		} else if (by == CHANGE_BY_KERNEL && leaf->kind != REPORT_KIND_STALL) {
 			add_string(builder, leaf->name, bare_name(name), i);
 			builder->table->rows[builder->row_of[leaf->name] - 1].is_kernel =
 				leaf->kind == REPORT_KIND_KERNEL;
@@ -195,6 +260,8 @@ static void sum_up(struct builder *builder, enum change_by by)
 			enum kernel_class of = kernel_class_of(bare_name(name));
 
 			add_to(builder, &classes[of], kernel_class_word(of), i);
+		} else if (by == CHANGE_BY_CLASS && leaf->kind == REPORT_KIND_STALL) {
+			add_string(builder, leaf->name, name, i);
 		} else if (by == CHANGE_BY_CLASS) {
 			add_to(builder, &classes[KERNEL_CLASSES + leaf->kind],
 			       kind_name_column(leaf->kind), i);
@@ -243,7 +310,9 @@ int change_table_create(const struct report_diff *diff, enum change_by by,
 		builder->has_caller = calloc(nr_strings, sizeof(*builder->has_caller));
 		if (made->rows && made->made && builder->row_of && builder->seen &&
 		    builder->has_caller)
-			error = by == CHANGE_BY_LINE ? add_lines(builder) : 0;
+			error = by == CHANGE_BY_LINE     ? add_lines(builder)
+				: by == CHANGE_BY_KERNEL ? add_stalls(builder)
+							 : 0;
 	}
 	if (!error) {
 		sum_up(builder, by);

@@ -13,9 +13,9 @@
 enum change_by {
 	/* All work below a frame, in whatever stack, and once where a function calls itself. So rows do not add up. */
 	CHANGE_BY_FRAME,
-	CHANGE_BY_KERNEL, /* kernels, and copies and memsets by their kind */
+	CHANGE_BY_KERNEL, /* kernels, and copies and memsets by their kind; reasons of stalls, each in its kernel */
 	CHANGE_BY_LINE, /* the line that launches (source_line.h), of a helper's line with its caller */
-	CHANGE_BY_CLASS, /* kernel_class.h */
+	CHANGE_BY_CLASS, /* kernel_class.h; reasons of stalls, of all kernels together */
 };
 
 struct change_row {

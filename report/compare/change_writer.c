@@ -150,7 +150,7 @@ static void begin_rows(struct text_table *table, FILE *out, const struct change_
 		{headings[0], 17, 1, false, 3},
 		{headings[1], 17, 1, false, 2},
 		{count, report->has_samples ? 13 : 12, 1, false, 1},
-		{report->by, 0, 2, true, 0},
+		{report->heading ? report->heading : report->by, 0, 2, true, 0},
 	};
 
 	text_table_begin(table, out, form);

@@ -28,6 +28,7 @@ struct change_report {
 	struct run_scale scale;
 	struct check_step step; /* of profiles; zeroed: not known */
 	const char *by;         /* "frame", "kernel", "line", "class" */
+	const char *heading;    /* of the rows' names; NULL: as by */
 	bool has_samples;       /* numbers are those of samples, so that none is a launch */
 	/* rows of CHANGE_BY_KERNEL that differ, for the table: frames may do the same with other kernels */
 	uint32_t nr_kernels;

@@ -35,26 +35,25 @@ static void append_open(char *text, size_t size, const struct check_step *step)
 			 ceil(100 * most));
 }
 
-static uint32_t ranks_of(const struct run_work *work)
+static uint32_t gpus_of(const struct run_work *work, enum run_unit unit)
 {
-	return work->nr_ranks;
-}
-
-static uint32_t gpus_of(const struct run_work *work)
-{
+	(void)unit;
 	return work->nr_gpus;
 }
 
 /* Finds the least and the most of a side. Returns whether they are the same. */
-static bool find_range(const struct check_question *question, bool after,
-		       uint32_t (*number)(const struct run_work *work), uint32_t range[2])
+static bool find_range(const struct check_report *report, bool after,
+		       uint32_t (*number)(const struct run_work *work, enum run_unit unit),
+		       uint32_t range[2])
 {
+	const struct check_question *question = report->question;
+	const enum run_unit unit = report->result->unit;
 	const uint32_t from = after ? question->nr_before : 0;
 	const uint32_t nr = after ? question->nr_after : question->nr_before;
 
-	range[0] = range[1] = number(question->runs[from]);
+	range[0] = range[1] = number(question->runs[from], unit);
 	for (uint32_t i = from; i < from + nr; i++) {
-		const uint32_t of = number(question->runs[i]);
+		const uint32_t of = number(question->runs[i], unit);
 
 		range[0] = of < range[0] ? of : range[0];
 		range[1] = of > range[1] ? of : range[1];
@@ -63,17 +62,17 @@ static bool find_range(const struct check_question *question, bool after,
 }
 
 /* Writes "before: 1 rank, after: 4 ranks". If ranks are as many, GPUs are not. */
-static void append_sizes(char *text, size_t size, const struct check_question *question)
+static void append_sizes(char *text, size_t size, const struct check_report *report)
 {
 	uint32_t ranges[2][2];
 	const char *word = "rank";
-	const bool is_one = find_range(question, false, ranks_of, ranges[0]);
+	const bool is_one = find_range(report, false, run_work_ranks, ranges[0]);
 
-	if (find_range(question, true, ranks_of, ranges[1]) && is_one &&
+	if (find_range(report, true, run_work_ranks, ranges[1]) && is_one &&
 	    ranges[0][0] == ranges[1][0]) {
 		word = "GPU";
-		find_range(question, false, gpus_of, ranges[0]);
-		find_range(question, true, gpus_of, ranges[1]);
+		find_range(report, false, gpus_of, ranges[0]);
+		find_range(report, true, gpus_of, ranges[1]);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
 		text_line_append(text, size, i ? ", after: " : "before: ");
@@ -96,7 +95,7 @@ const char *check_words_verdict(const struct check_report *report, char *text, s
 		text_line_append(text, size, "cannot tell: a profile is not complete");
 	else if (result->other_size) {
 		text_line_append(text, size, "cannot tell: the runs differ in size; ");
-		append_sizes(text, size, report->question);
+		append_sizes(text, size, report);
 	} else if (result->unclear)
 		text_line_append(text, size,
 				 "cannot tell: how many steps the runs made is not known");
@@ -258,7 +257,8 @@ void check_words_notes(FILE *out, const struct check_report *report)
 	char text[32];
 
 	note_losses(out, report);
-	if (result->step.state == CHECK_REGRESSED && isnan(result->step.idle_ns))
+	if (result->step.state == CHECK_REGRESSED && isfinite(result->step.kernels_ns) &&
+	    isnan(result->step.idle_ns))
 		fputs("flamegrid run --cpu-hz 99 --off-cpu 1ms records what the host does while "
 		      "GPUs are idle.\n",
 		      out);

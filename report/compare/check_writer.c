@@ -174,7 +174,8 @@ static int write_json(FILE *out, const struct check_report *report)
 		json_text_member(out, "summary", report->question->runs[i]->summary);
 		fprintf(out, "\"baseline\":%s,\"ranks\":%" PRIu32 ",\"gpus\":%" PRIu32 "}",
 			i < report->question->nr_before ? "true" : "false",
-			report->question->runs[i]->nr_ranks, report->question->runs[i]->nr_gpus);
+			run_work_ranks(report->question->runs[i], result->unit),
+			report->question->runs[i]->nr_gpus);
 	}
 	fputs("],\n\"rows\":[", out);
 	for (uint32_t i = 0; i < result->nr_rows; i++) {

@@ -471,6 +471,7 @@ static void find_gpus(struct checker *checker)
 /* Work is shared out among ranks, so that the time of a rank tells nothing of a run with more of them. */
 static void find_size(struct checker *checker)
 {
+	const enum run_unit unit = checker->result->unit;
 	const struct run_work *first = NULL;
 
 	for (uint32_t i = 0; i < nr_runs(checker->question); i++) {
@@ -480,7 +481,8 @@ static void find_size(struct checker *checker)
 			continue;
 		first = first ? first : work;
 		checker->result->other_size |=
-			work->nr_ranks != first->nr_ranks || work->nr_gpus != first->nr_gpus;
+			run_work_ranks(work, unit) != run_work_ranks(first, unit) ||
+			work->nr_gpus != first->nr_gpus;
 	}
 }
 

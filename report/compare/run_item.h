@@ -59,8 +59,8 @@ struct run_work {
 	const struct run_item **by_name; /* of items, by kind, then by name */
 	struct run_member *members;      /* by UUID, then by rank */
 	uint32_t nr_members;
-	uint32_t nr_ranks,
-		nr_gpus; /* with work; processes without a rank are one, where none has one */
+	uint32_t nr_numbers;    /* ranks by their numbers, with work; 1: no process has a number */
+	uint32_t nr_gpus;       /* with work */
 	struct run_part *parts; /* by item, then by member */
 	uint32_t nr_parts;
 	struct run_window *windows; /* by item, then by number */

@@ -25,7 +25,7 @@ static double steps_of(const struct run_work *work, enum run_unit unit)
 	return unit == RUN_MARKS ? (double)work->counts.marks : (double)work->counts.steps;
 }
 
-/* Returns how many GPUs a rank has, on average. */
+/* Returns how many GPUs a rank has, on average. 1: not known. */
 static double gpus_of(const struct run_work *work, enum run_unit unit)
 {
 	const uint32_t nr_ranks = run_counts_ranks(&work->counts, unit);
@@ -73,6 +73,18 @@ static struct pace mean_of(const struct check_question *question, enum run_unit 
 		mean.idle_ns += of.idle_ns / nr;
 	}
 	return mean;
+}
+
+/* Returns whether the average GPU tells the parts of a step. Where ranks share a GPU, a rank's step has the work of
+ * others in it; and with more GPUs for each rank, work moves from one GPU to others. */
+static bool are_parts_known(const struct check_question *question, enum run_unit unit)
+{
+	const double gpus = gpus_of(question->runs[0], unit);
+
+	for (uint32_t i = 1; i < question->nr_before + question->nr_after; i++)
+		if (gpus_of(question->runs[i], unit) != gpus)
+			return false;
+	return gpus >= 1;
 }
 
 /* Finds the function below which most of the growth of the last run over the first one is. */
@@ -168,8 +180,9 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 	step->before_ns = before.step_ns;
 	step->after_ns = after.step_ns;
 	step->change = after.step_ns / before.step_ns - 1;
-	step->kernels_ns = after.kernels_ns - before.kernels_ns;
-	step->idle_ns = after.idle_ns - before.idle_ns;
+	const bool has_parts = are_parts_known(question, unit);
+	step->kernels_ns = has_parts ? after.kernels_ns - before.kernels_ns : NAN;
+	step->idle_ns = has_parts ? after.idle_ns - before.idle_ns : NAN;
 	const struct run_pace *last =
 		&question->runs[question->nr_before + question->nr_after - 1]->pace;
 	step->gpu = last->gpu;
@@ -224,6 +237,8 @@ const char *run_step_text(const struct check_step *step, char *text, size_t size
 				 ", of which too few launches are kept to tell from chance");
 	else if (step->state == CHECK_NOISY)
 		text_line_append(text, size, ", too noisy to say");
+	if (!isfinite(step->kernels_ns))
+		return text;
 	append_part(text, size, ": ", step->kernels_ns, "in kernels");
 	const double rest_ns = step->after_ns - step->before_ns - step->kernels_ns -
 			       (isfinite(step->idle_ns) ? step->idle_ns : 0);

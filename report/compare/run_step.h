@@ -14,7 +14,7 @@ void run_step_compare(const struct check_question *question, enum run_unit unit,
 
 /* Writes "the run takes 52.100 ms a step instead of 47.000 ms (+10.85 %): +0.300 ms in kernels, +4.800 ms idle on
  * GPU 0, most of it in train.py:load_batch:12", cut to size, and returns it; "": nothing is known. The parts make the
- * whole change. */
+ * whole change; they are missing where kernels_ns is not known. */
 const char *run_step_text(const struct check_step *step, char *text, size_t size);
 
 #endif

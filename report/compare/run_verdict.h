@@ -66,8 +66,10 @@ struct check_row {
 struct check_step {
 	bool is_known; /* the runs' steps are, and their pace */
 	double before_ns, after_ns, change;
-	double low, high;  /* the interval of change */
-	double kernels_ns; /* what kernels take more of it, without NCCL's; on the average GPU */
+	double low, high; /* the interval of change */
+	/* What kernels take more of it, without NCCL's; on the average GPU. NAN, as idle_ns: ranks share GPUs, or have
+	 * other numbers of GPUs in other runs. */
+	double kernels_ns;
 	double idle_ns; /* what the average GPU idles more; the rest are copies, NCCL's kernels, and overlap */
 	const char *line; /* borrowed; where they do so; NULL: not known, or in several functions */
 	int32_t gpu;      /* REPORT_GPU_NONE: several, or not known */

@@ -281,7 +281,7 @@ static int by_rank(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Counts ranks and GPUs of the members, which are in order. */
+/* Counts numbers of ranks, and GPUs, of the members, which are in order. */
 static int count_members(struct run_work *work)
 {
 	const struct run_member *members = work->members;
@@ -296,9 +296,9 @@ static int count_members(struct run_work *work)
 	}
 	qsort(ranks, work->nr_members, sizeof(*ranks), by_rank);
 	for (uint32_t i = 0; i < work->nr_members; i++)
-		work->nr_ranks += ranks[i] >= 0 && (i == 0 || ranks[i] != ranks[i - 1]);
-	if (work->nr_members && !work->nr_ranks)
-		work->nr_ranks = 1;
+		work->nr_numbers += ranks[i] >= 0 && (i == 0 || ranks[i] != ranks[i - 1]);
+	if (work->nr_members && !work->nr_numbers)
+		work->nr_numbers = 1;
 	free(ranks);
 	return 0;
 }
@@ -441,6 +441,13 @@ const struct run_item *run_work_find(const struct run_work *work, const struct r
 		bsearch(&like, work->by_name, work->nr_items, sizeof(*work->by_name), by_name);
 
 	return found ? *found : NULL;
+}
+
+uint32_t run_work_ranks(const struct run_work *work, enum run_unit unit)
+{
+	const uint32_t nr = run_counts_ranks(&work->counts, unit);
+
+	return nr ? nr : work->nr_numbers;
 }
 
 bool run_work_equals(const struct run_work *a, const struct run_work *b)

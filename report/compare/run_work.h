@@ -17,6 +17,10 @@ void run_work_destroy(struct run_work *work); /* accepts NULL */
 /* Returns the item with the kind and name of one of another run; NULL: the run has none. */
 const struct run_item *run_work_find(const struct run_work *work, const struct run_item *like);
 
+/* Returns how many ranks the run has: as many as a number of the unit is of; or, where that tells none, by their
+ * numbers. 0: it has no work. */
+uint32_t run_work_ranks(const struct run_work *work, enum run_unit unit);
+
 /* Returns whether one is a copy of the other: both have the same work to the nanosecond, on the same GPUs, in the same
  * time. */
 bool run_work_equals(const struct run_work *a, const struct run_work *b);

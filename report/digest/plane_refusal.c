@@ -58,3 +58,23 @@ const char *plane_refusal_of(const struct report_tree *tree, enum report_plane p
 	say_no_sample(tree, text);
 	return text;
 }
+
+const char *plane_refusal_line(const struct report_tree *tree, enum report_plane plane, char *text)
+{
+	char reason[PLANE_REFUSAL_SIZE];
+	const char *refusal = plane_refusal_of(tree, plane, reason);
+
+	if (1u << plane & REPORT_PLANES_RESOURCES)
+		snprintf(
+			text, PLANE_REFUSAL_LINE_SIZE,
+			"the profile has nothing of it: fewer than two readings of NVML's have it, "
+			"as the run was short, or NVML does not tell it (`flamegrid doctor`)");
+	else if (refusal)
+		snprintf(text, PLANE_REFUSAL_LINE_SIZE, "the profile has nothing of it: %s",
+			 refusal);
+	else
+		snprintf(text, PLANE_REFUSAL_LINE_SIZE,
+			 "the profile has nothing of it; `flamegrid run %s` records it",
+			 report_plane_options(plane));
+	return text;
+}

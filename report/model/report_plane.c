@@ -90,27 +90,38 @@ int report_planes_parse(const char *text, uint32_t *set)
 	return 0;
 }
 
-int report_planes_take(void *context, const char *name, const char *value, char **error)
+/* more: what may be asked for beside times. */
+static int take(uint32_t *set, const char *name, const char *value, const char *more, char **error)
 {
-	uint32_t *set = context;
-
 	if (report_planes_parse(value, set) < 0)
-		return error_text_set(
-			error, -EINVAL,
-			"--%s %s: must be all, or of gpu, sync, overhead, um, "
-			"modules, cpu, offcpu, calls, idle, stalls; or energy, or use",
-			name, value);
-	if (*set & REPORT_PLANES_RESOURCES && report_planes_count(*set) > 1)
 		return error_text_set(error, -EINVAL,
-				      "--%s %s: energy and use are no time, so each stands by "
-				      "itself",
-				      name, value);
+				      "--%s %s: must be all, or of gpu, sync, overhead, um, "
+				      "modules, cpu, offcpu, calls, idle, stalls%s",
+				      name, value, more);
 	if (!(*set & 1u << REPORT_PLANE_MEMORY))
 		return 0;
 	return error_text_set(error, -EINVAL,
 			      "--%s %s: memory has an option of its own: report --memory peak, "
 			      "live, allocs or frees",
 			      name, value);
+}
+
+int report_planes_take(void *context, const char *name, const char *value, char **error)
+{
+	uint32_t *set = context;
+	int result = take(set, name, value, "; or energy, or use", error);
+
+	if (result == 0 && *set & REPORT_PLANES_RESOURCES && report_planes_count(*set) > 1)
+		return error_text_set(error, -EINVAL,
+				      "--%s %s: energy and use are no time, so each stands by "
+				      "itself",
+				      name, value);
+	return result;
+}
+
+int report_planes_take_times(void *context, const char *name, const char *value, char **error)
+{
+	return take(context, name, value, "", error);
 }
 
 uint32_t report_planes_count(uint32_t set)

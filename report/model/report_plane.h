@@ -50,6 +50,10 @@ int report_planes_parse(const char *text, uint32_t *planes);
  * free(). */
 int report_planes_take(void *context, const char *name, const char *value, char **error);
 
+/* The same of a verb for which planes of resources are not: its error does not offer them. It takes them, so that the
+ * verb can refuse them in its own words. */
+int report_planes_take_times(void *context, const char *name, const char *value, char **error);
+
 /* Returns how many planes are in a set. */
 uint32_t report_planes_count(uint32_t planes);
 

@@ -1,5 +1,6 @@
 // The tabs in Chromium (page_fixture.mjs).
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 
 import { clickElement, finish, open, press, rgb, sample, select, settled, shoot, state, text } from "./page_fixture.mjs";
@@ -397,6 +398,14 @@ test("marked steps are told by what one of them consists of", async () => {
 	assert.deepEqual(rows["GEMM, convolution"].slice(1), ["142.6 ms", "128"]);
 	await shoot(page, "steps");
 	await finish(page);
+});
+
+test("a part that exceeds the whole reads so, and one just below it is not all", () => {
+	const source = readFileSync(new URL("../../report/writers/html/figures.js", import.meta.url), "utf8");
+	const percentText = new Function(`${source}; return percentText;`)();
+
+	assert.deepEqual([1340000, 1000000, 999999, 0].map((part) => percentText(part, 1000000)),
+		["134.00 %", "100 %", "> 99.99 %", "0.00 %"]);
 });
 
 test("of one rank the same steps are told", async () => {

@@ -19,7 +19,8 @@ const UNIT_TEXTS = { ns: timeText, B: bytesText, mJ: energyText };
 const unitOf = (weight) => profile.unitOf[weight] ?? { time: "ns", bytes: "B" }[weight];
 const weightText = (weight, value) => (UNIT_TEXTS[unitOf(weight)] ?? grouped)(value);
 
-// Never says 100 % of less than all, nor 0 % of something.
+// Never says 100 % of less than all, nor 0 % of something. A part may exceed the whole: the work of a step does where
+// processes share its GPU.
 function percentText(part, whole) {
 	if (BigInt(whole) === 0n)
 		return "–";
@@ -27,7 +28,7 @@ function percentText(part, whole) {
 
 	if (BigInt(part) === BigInt(whole))
 		return "100 %";
-	if (percent >= 99.995)
+	if (percent >= 99.995 && BigInt(part) < BigInt(whole))
 		return "> 99.99 %";
 	return BigInt(part) > 0n && percent < 0.005 ? "< 0.01 %" : `${percent.toFixed(2)} %`;
 }

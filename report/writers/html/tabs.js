@@ -212,7 +212,8 @@ function makeMarkedSteps() {
 		all.push({ label: CLASS_LABELS.idle, word: "idle", ns: idle / nrGpus / ofGpu, count: -1 });
 	return [element("p", `${stepsText(profile.marked_steps)} steps${mean ? `, ${timeText(mean)} each` : ""}, on average. How long single steps took, and why, ` +
 		"says flamegrid timeline --steps, of runs with --timeline."),
-	makeTable("What one step of a GPU consists of. Work that runs at once counts for each class, so that the sum may exceed the step.", [
+	makeTable("What one step of a GPU consists of. Work that runs at once counts for each class, so that the sum may exceed the step. " +
+		"Where processes share a GPU, one class may, too.", [
 		{ ...textColumn("Class", ({ label }) => label), fill: ({ word, label }, cell) => {
 			const swatch = element("i", undefined, "swatch");
 

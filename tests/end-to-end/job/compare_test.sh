@@ -83,6 +83,11 @@ refused() {
 refused "diff: three profiles" 2 "only two profiles" diff "$scratch/before" "$scratch/after" "$scratch/again"
 refused "diff: rank of two profiles" 2 "--rank compares ranks of one profile" diff --rank 0 "$scratch/before" "$scratch/after"
 refused "diff: rows of a page" 2 "--by is for --format table or json" diff --by line -f html "$scratch/before" "$scratch/after"
+refused "diff: planes that were not recorded" 1 "before/profile.db: --planes stalls: the profile has nothing of it; \`flamegrid run --record stalls\` records it" \
+	diff "$scratch/before" "$scratch/after" --planes stalls,sync -f folded
+contains "diff: the other plane" "$scratch/refused" "--planes sync: the profile has nothing of it; "
+refused "diff: no such plane" 2 "--planes stall: must be all, or of gpu" diff "$scratch/before" "$scratch/after" --planes stall
+same "diff: no plane is offered that it refuses" "$(grep -c energy "$scratch/refused")" 0
 refused "diff: into the first profile" 1 "the profile itself" diff "$scratch/before" "$scratch/after" -o "$scratch/before/profile.db"
 refused "check: into the baseline" 2 "the profile itself" check --baseline "$scratch/before" "$scratch/again" -o "$scratch/before/profile.db"
 refused "check: no baseline" 2 "--baseline is missing" check "$scratch/after"

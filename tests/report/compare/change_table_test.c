@@ -351,7 +351,54 @@ static void a_reason_is_one_row_whether_or_not_it_is_shared_out(void **state)
 	assert_int_equal(diff->tree.nr_leaves, 1);
 	list_by(CHANGE_BY_KERNEL, 1);
 	assert_int_equal(table->nr_rows, 1);
+	assert_row(0, "k > [stall]long scoreboard", 500, 700);
+	change_table_destroy(table);
+	list_by(CHANGE_BY_CLASS, 1);
+	assert_int_equal(table->nr_rows, 1);
 	assert_row(0, "[stall]long scoreboard", 500, 700);
+	part();
+}
+
+/* Two kernels that took as long before and after. k waits at two lines for one reason, and once before its first one.
+ * The last leaf has no kernel. */
+static void a_change_of_reasons_shows_in_its_kernel(void **state)
+{
+	static const char *const strings[] = {
+		"",          "[GPU_Kernel]k", "[GPU_Kernel]other", "hot.cu:17",
+		"hot.cu:18", "[stall]wait",   "[stall]barrier"};
+	static const struct report_node nodes[] = {{0, 0}, {0, 1}, {0, 2}, {1, 3}, {1, 4}};
+	struct report_leaf leaves[2][5] = {
+		{{.node = 3, .name = 5, .ns = 600},
+		 {.node = 4, .name = 5, .ns = 300},
+		 {.node = 1, .name = 6, .ns = 100},
+		 {.node = 2, .name = 5, .ns = 50},
+		 {.node = 0, .name = 5, .ns = 7}},
+	};
+	struct report_tree sides[2];
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		leaves[0][i].rank = -1;
+		leaves[0][i].kind = REPORT_KIND_STALL;
+		leaves[1][i] = leaves[0][i];
+	}
+	leaves[1][0].ns = 200;
+	leaves[1][2].ns = 500;
+	for (int i = 0; i < 2; i++)
+		sides[i] = (struct report_tree){.strings = strings,
+						.nr_strings = 7,
+						.nodes = nodes,
+						.nr_nodes = 5,
+						.leaves = leaves[i],
+						.nr_leaves = 5};
+	assert_int_equal(pair_tree_create(&sides[0], &sides[1], 1, &pair), 0);
+	assert_int_equal(report_diff_create(&pair->tree, PAIR_AFTER, PAIR_BEFORE, &diff), 0);
+	list_by(CHANGE_BY_KERNEL, 1);
+	assert_int_equal(table->nr_rows, 4);
+	assert_row(0, "k > [stall]barrier", 100, 500);
+	assert_row(1, "k > [stall]wait", 900, 500);
+	assert_row(2, "[stall]wait", 7, 7);
+	assert_row(3, "other > [stall]wait", 50, 50);
 	part();
 }
 
@@ -508,6 +555,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_of_a_helper_has_the_line_that_calls_it),
 		cmocka_unit_test(without_a_users_line_it_is_the_frameworks),
 		cmocka_unit_test(a_reason_is_one_row_whether_or_not_it_is_shared_out),
+		cmocka_unit_test(a_change_of_reasons_shows_in_its_kernel),
 		cmocka_unit_test(a_kernel_with_samples_is_one_frame_on_all_gpus),
 		cmocka_unit_test(classes_sum_all_work),
 		cmocka_unit_test(folded_stacks_have_equal_lengths_of_run),

@@ -159,6 +159,7 @@ static char *sampled(enum run_unit unit, bool as_json)
 					     .after = {.label = "new"},
 					     .scale = {unit, 1, 1, 1},
 					     .by = "kernel",
+					     .heading = "kernel > stall",
 					     .has_samples = true};
 	char *text = NULL;
 	size_t size;
@@ -178,7 +179,7 @@ static void a_sample_is_no_launch(void **state)
 
 	(void)state;
 	assert_non_null(strstr(whole, "      change   relative      before       after "
-				      "sample change  kernel\n"));
+				      "sample change  kernel > stall\n"));
 	assert_null(strstr(whole, "/launch"));
 	assert_non_null(strstr(whole, " ns      +20.00 %  [stall]wait\n"));
 	assert_non_null(strstr(steps, "before/step"));

@@ -159,8 +159,8 @@ static void runs_of_different_sizes_are_not_judged(void **state)
 	run_fixture_check(1);
 	assert_true(run_fixture.result->other_size);
 	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
-	assert_int_equal(run_fixture.runs[0]->nr_ranks, 1);
-	assert_int_equal(run_fixture.runs[1]->nr_ranks, 4);
+	assert_int_equal(run_work_ranks(run_fixture.runs[0], RUN_LAUNCHES), 1);
+	assert_int_equal(run_work_ranks(run_fixture.runs[1], RUN_LAUNCHES), 4);
 	for (enum check_format format = CHECK_TEXT; format <= CHECK_JUNIT; format++)
 		if (format != CHECK_JSON)
 			run_fixture_assert_has(format, "cannot tell: the runs differ in size; "
@@ -179,16 +179,36 @@ static void a_side_of_several_sizes_is_told(void **state)
 	run_fixture_play(&(struct run_plan){0});
 	run_fixture_check(2);
 	assert_int_equal(run_fixture.result->verdict, CHECK_NOISY);
-	run_fixture.runs[1]->nr_ranks = 2;
+	run_fixture.runs[1]->counts.nr_ranks = 2;
 	char words[CHECK_WORDS_SIZE];
 	const struct check_report report = {run_fixture.result, run_fixture_question(2), NULL};
 	assert_string_equal(check_words_verdict(&report, words, sizeof(words)),
 			    "cannot tell: the runs differ in size; before: 2 to 4 GPUs, after: 2 "
 			    "GPUs");
-	run_fixture.runs[1]->nr_ranks = 4;
+	run_fixture.runs[1]->counts.nr_ranks = 4;
 	assert_string_equal(check_words_verdict(&report, words, sizeof(words)),
 			    "cannot tell: the runs differ in size; before: 2 to 4 ranks, after: 2 "
 			    "ranks");
+}
+
+/* As of programs on one GPU that mark their steps, and have no number of a rank. */
+static void ranks_are_the_processes_that_have_steps(void **state)
+{
+	(void)state;
+	run_fixture_play(&(struct run_plan){.marks = RUN_FIXTURE_STEPS});
+	run_fixture_play(&(struct run_plan){.marks = RUN_FIXTURE_STEPS});
+	for (int i = 0; i < 2; i++)
+		run_fixture.runs[i]->nr_numbers = 1;
+	run_fixture.runs[0]->counts.nr_marked = 1;
+	run_fixture_check(1);
+	assert_int_equal(run_fixture.result->unit, RUN_MARKS);
+	assert_true(run_fixture.result->other_size);
+	run_fixture_assert_has(CHECK_TEXT, "before: 1 rank, after: 2 ranks");
+	run_fixture_assert_has(CHECK_JSON, "\"baseline\":true,\"ranks\":1,\"gpus\":2}");
+	run_fixture_assert_has(CHECK_JSON, "\"baseline\":false,\"ranks\":2,\"gpus\":2}");
+	run_fixture_assert_has(CHECK_JSON, "\"kernels_ns\":null,\"idle_ns\":null,");
+	run_fixture.result->step.state = CHECK_REGRESSED;
+	run_fixture_assert_lacks(CHECK_TEXT, "--cpu-hz"); /* which would not tell the idle part */
 }
 
 static void a_run_without_gpus_had_no_others(void **state)
@@ -486,6 +506,7 @@ int main(void)
 		TEST(other_gpus_are_too_much_for_one_baseline),
 		TEST(runs_of_different_sizes_are_not_judged),
 		TEST(a_side_of_several_sizes_is_told),
+		TEST(ranks_are_the_processes_that_have_steps),
 		TEST(a_run_without_gpus_had_no_others),
 		TEST(one_baseline_is_enough_without_nccl),
 		TEST(without_single_launches_one_baseline_says_nothing),

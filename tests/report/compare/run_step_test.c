@@ -119,6 +119,64 @@ static void parts_of_the_change_make_the_whole(void **state)
 			    ": +1.000 ms in kernels, +4.000 ms outside of them");
 }
 
+/* Two ranks on one GPU against one rank, which has it alone: 100 steps of each. */
+static void ranks_that_share_a_gpu_have_no_parts(void **state)
+{
+	struct run_item all[2] = {{.ns = 157000000}, {.ns = 314000000}};
+	struct run_work works[2];
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	const char *whole = "the run takes 1.700 ms a step instead of 1.600 ms (+6.25 %), "
+			    "which runs this short do not tell from chance";
+	struct check_step step;
+	char text[512];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++)
+		works[i] = (struct run_work){
+			.items = &all[i],
+			.counts = {.marks = 100 * (i + 1), .nr_marked = i + 1},
+			.pace = {.of = {.wall_ns = i ? 340e6 : 160e6, .work_ns = (double)all[i].ns},
+				 .idle_ns = 1000000,
+				 .busy_ns = all[i].ns,
+				 .nr_gpus = 1}};
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(isnan(step.kernels_ns) && isnan(step.idle_ns));
+	assert_string_equal(run_step_text(&step, text, sizeof(text)), whole);
+	works[0].counts.nr_marked = 2; /* both share it */
+	works[0].pace.window_ns = 80000000;
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_string_equal(run_step_text(&step, text, sizeof(text)), whole);
+	for (uint32_t i = 0; i < 2; i++)
+		works[i].pace.nr_gpus = 2;
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(isfinite(step.kernels_ns) && isfinite(step.idle_ns));
+}
+
+/* A rank that moves half of its work to another GPU does not save half of the kernels' time. */
+static void more_gpus_of_a_rank_have_no_parts(void **state)
+{
+	struct run_item all[2] = {{.ns = 200000000}, {.ns = 200000000}};
+	struct run_work works[2];
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++)
+		works[i] = (struct run_work){.items = &all[i],
+					     .counts = {.marks = 100, .nr_marked = 1},
+					     .pace = {.of = {.wall_ns = 3e8, .work_ns = 2e8},
+						      .busy_ns = all[i].ns,
+						      .nr_gpus = i + 1}};
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(step.is_known);
+	assert_true(isnan(step.kernels_ns));
+	works[0].pace.nr_gpus = 2;
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(step.kernels_ns == 0);
+}
+
 /* Returns how the step of two runs is judged that have so many tenths each. Every fourth one of the run after has
  * more_work in place of 100. */
 static struct check_step judge_tenths(uint32_t nr, double factor, double more_work)
@@ -428,6 +486,8 @@ int main(void)
 		TEST(a_slower_host_has_regressed_though_kernels_are_the_same),
 		TEST(more_idle_time_is_told_with_its_function),
 		TEST(parts_of_the_change_make_the_whole),
+		TEST(ranks_that_share_a_gpu_have_no_parts),
+		TEST(more_gpus_of_a_rank_have_no_parts),
 		TEST(a_step_that_seems_much_longer_is_doubtful),
 		TEST(a_doubtful_step_makes_the_check_tell_that_it_cannot_tell),
 		TEST(a_short_step_that_differs_by_chance_is_said_to_be_unknown),

@@ -454,6 +454,16 @@ static void a_plane_that_was_asked_for_and_is_empty_says_why(void **state)
 			    "1,200");
 	tree.nr_notices = 2;
 	assert_ptr_equal(plane_refusal_of(&tree, REPORT_PLANE_STALLS, text), texts[2]);
+	char line[PLANE_REFUSAL_LINE_SIZE];
+	assert_string_equal(plane_refusal_line(&tree, REPORT_PLANE_STALLS, line),
+			    "the profile has nothing of it: kernels of CUDA device 0 are not "
+			    "sampled (CUPTI's error 35): it needs CAP_SYS_ADMIN");
+	tree = (struct report_tree){.strings = texts};
+	assert_string_equal(plane_refusal_line(&tree, REPORT_PLANE_STALLS, line),
+			    "the profile has nothing of it; `flamegrid run --record stalls` "
+			    "records it");
+	assert_non_null(strstr(plane_refusal_line(&tree, REPORT_PLANE_USE, line),
+			       "the profile has nothing of it: fewer than two readings"));
 }
 
 int main(void)

@@ -48,9 +48,16 @@ static void an_option_that_names_memory_or_no_plane_is_refused(void **state)
 	assert_int_equal(report_planes_take(&planes, "planes", "gpu,sync", &error), 0);
 	assert_int_equal(planes, 1u << REPORT_PLANE_GPU | 1u << REPORT_PLANE_SYNC);
 	assert_int_equal(report_planes_take(&planes, "planes", "cpus", &error), -EINVAL);
-	assert_non_null(strstr(error, "--planes cpus: must be all, or of gpu, sync"));
+	assert_string_equal(error, "--planes cpus: must be all, or of gpu, sync, overhead, um, "
+				   "modules, cpu, offcpu, calls, idle, stalls; or energy, or use");
 	free(error);
 	error = NULL;
+	assert_int_equal(report_planes_take_times(&planes, "planes", "cpus", &error), -EINVAL);
+	assert_string_equal(error, "--planes cpus: must be all, or of gpu, sync, overhead, um, "
+				   "modules, cpu, offcpu, calls, idle, stalls");
+	free(error);
+	error = NULL;
+	assert_int_equal(report_planes_take_times(&planes, "planes", "use", &error), 0);
 	assert_int_equal(report_planes_take(&planes, "planes", "gpu,memory", &error), -EINVAL);
 	assert_non_null(strstr(error, "--planes gpu,memory: memory has an option of its own"));
 	free(error);
