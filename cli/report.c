@@ -19,7 +19,7 @@
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
-#include "report/digest/plane_refusal.h"
+#include "report/digest/report_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
 #include "report/names/text_line.h"
@@ -347,40 +347,46 @@ static bool is_lossy(const struct report_tree *tree)
 	return tree->lost || tree->state == REPORT_INCOMPLETE;
 }
 
-static void say_empty_plane(enum report_plane plane, const struct report_tree *tree)
+/* Says why the profile has nothing of what the option asks for. refusal: NULL: the run did not ask for it. */
+static void say_empty(const char *option, const char *name, const char *refusal,
+		      const char *records)
 {
-	char text[PLANE_REFUSAL_SIZE];
-	const char *refusal = plane_refusal_of(tree, plane, text);
-
-	if (1u << plane & REPORT_PLANES_RESOURCES)
-		log_notice("--planes %s: the profile has nothing of it: fewer than two readings "
-			   "of NVML's have it, as the run was short, or NVML does not tell it "
-			   "(`flamegrid doctor`)",
-			   report_plane_name(plane));
-	else if (refusal)
-		log_notice("--planes %s: the profile has nothing of it: %s",
-			   report_plane_name(plane), refusal);
+	if (refusal)
+		log_notice("%s%s: the profile has nothing of it: %s", option, name, refusal);
 	else
-		log_notice("--planes %s: the profile has nothing of it; `flamegrid run %s` "
-			   "records it",
-			   report_plane_name(plane), report_plane_options(plane));
+		log_notice("%s%s: the profile has nothing of it; `flamegrid run %s` records it",
+			   option, name, records);
 }
 
 /* A plane that was asked for and has no records leaves nothing in most formats. */
 static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 {
-	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+	const char *counters = report_refusal_counters(tree);
+	char text[REPORT_REFUSAL_SIZE];
+
+	for (uint32_t i = REPORT_PLANE_GPU + 1; i < REPORT_PLANES; i++) {
+		const enum report_plane plane = (enum report_plane)i;
+
 		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
-		    !report_summary_has(tree, (enum report_plane)plane))
-			say_empty_plane((enum report_plane)plane, tree);
+		    !report_summary_has(tree, plane))
+			say_empty("--planes ", report_plane_name(plane),
+				  report_refusal_plane(tree, plane, text),
+				  report_plane_options(plane));
+	}
+	if (planes & 1u << REPORT_PLANE_USE && counters)
+		log_notice("--planes %s: %s", report_plane_name(REPORT_PLANE_USE), counters);
 }
 
-/* The same of memory. */
-static void say_no_memory(const struct report *report, const struct report_tree *tree)
+/* The same of memory and of metrics. */
+static void say_empty_subjects(const struct report *report, const struct report_tree *tree)
 {
+	char text[REPORT_REFUSAL_SIZE];
+
 	if (report->names.memory != REPORT_MEMORY_NONE && tree->nr_memory == 0)
-		log_notice("--memory: the profile has nothing of it; `flamegrid run --record "
-			   "memory` records it");
+		say_empty("--memory", "", report_refusal_plane(tree, REPORT_PLANE_MEMORY, text),
+			  report_plane_options(REPORT_PLANE_MEMORY));
+	if (report->request.asked & 1u << REPORT_SUBJECT_METRICS && !tree->metrics)
+		say_empty("--metrics", "", report_refusal_metrics(tree, text), "--metrics sol");
 }
 
 /* Rows of too many leaves stand for several threads, streams and so on. */
@@ -508,7 +514,7 @@ static void say_end(const struct report *report, const struct report_view *view)
 	const enum report_format format = report->request.format;
 
 	say_empty_planes(report->names.planes, view->tree);
-	say_no_memory(report, view->tree);
+	say_empty_subjects(report, view->tree);
 	if (format == REPORT_JSON || format == REPORT_CSV)
 		say_given_up(view->tree);
 	if (!report_subject_says_state(format))

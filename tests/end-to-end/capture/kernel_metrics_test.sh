@@ -144,6 +144,10 @@ same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
 "$flamegrid" report "$scratch/refused" --metrics >"$scratch/refused.table"
 contains "refused: the table says why" "$scratch/refused.table" \
 	"nothing was measured: kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+for format in csv json; do
+	"$flamegrid" report "$scratch/refused" --metrics -f $format 2>"$scratch/out" >/dev/null
+	contains "refused: so does $format" "$scratch/out" "report: --metrics: the profile has nothing of it: kernels of CUDA device 0 are not measured"
+done
 "$flamegrid" report "$scratch/refused" --planes stalls >"$scratch/out" 2>&1
 same "refused: the plane of stalls: status" $? 0
 same "refused: this is no reason of the plane of stalls" "$(grep -c "nothing of it: kernels of" "$scratch/out")" 0
@@ -253,4 +257,6 @@ same "apart: no warning" "$(grep -c "use the same counters" "$scratch/apart.err"
 profile without -- "$fake_launches" --launches 2000 --devices 1
 check "without: no range" test ! -s "$scratch/without.ranges"
 "$flamegrid" report "$scratch/without" --metrics >"$scratch/without.table"
+"$flamegrid" report "$scratch/without" --metrics -f csv >/dev/null 2>"$scratch/out"
+contains "without: advice beside CSV" "$scratch/out" "--metrics: the profile has nothing of it; \`flamegrid run --metrics sol\` records it"
 contains "without: advice" "$scratch/without.table" "nothing was measured: run --metrics sol"
