@@ -198,13 +198,13 @@ for option in --kernels --ranges --launches; do
 	contains "options: $option alone" "$scratch/err" "--kernels, --ranges and --launches go with --metrics"
 done
 "$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
-contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
+contains "options: no metric" "$scratch/err" "--metrics sol,a b: not sol, roofline, or names of metrics"
 "$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
-contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing: sol, roofline, or names"
+contains "options: a comma" "$scratch/err" "--metrics roofline,: a name is missing: sol, roofline, or names"
 "$flamegrid" run --metrics sol,sm__cycles_active -- touch "$scratch/begun" 2>"$scratch/err"
 same "options: no ending: status" $? 125
 contains "options: no ending" "$scratch/err" \
-	"--metrics: sm__cycles_active: neither sol nor roofline, and no metric with an ending such as .sum (flamegrid metrics --chip NAME names them)"
+	"--metrics sm__cycles_active: neither sol nor roofline, and no metric with an ending such as .sum (flamegrid metrics --chip NAME names them)"
 check "options: no ending: no program" test ! -e "$scratch/begun"
 for option in --kernels --ranges; do
 	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
@@ -212,7 +212,7 @@ for option in --kernels --ranges; do
 	contains "options: $option: too many repetitions" "$scratch/err" "its repetitions, such as {1,255}, take more than 10,000 characters"
 done
 "$flamegrid" run --metrics sol --kernels '(' -- true 2>"$scratch/err"
-contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
+contains "options: no expression" "$scratch/err" "--kernels (: not a regular expression"
 "$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
 contains "options: with stalls" "$scratch/err" "--metrics and --record stalls need the same counters"
 for other in "--metrics sol" "--metrics sol --ranges x"; do
