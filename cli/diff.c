@@ -132,6 +132,9 @@ static int parse(struct diff *diff, int argc, char **argv)
 		return option_line_refuse(table, "--top is for --format table");
 	if (weight_given && has_rows)
 		return option_line_refuse(table, "--weight is for --format folded or html");
+	if (diff->request.folded.weight == FOLDED_BYTES &&
+	    !report_planes_have_bytes(diff->names.planes))
+		return option_line_refuse(table, REPORT_PLANES_NO_BYTES);
 	if (unit_given && format != DIFF_FOLDED)
 		return option_line_refuse(table, "--unit is for --format folded");
 	if (diff->by == CHANGE_BY_LINE)

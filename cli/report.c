@@ -95,8 +95,9 @@ static int set_memory_weight(struct report *report)
 				  "--memory weighs by bytes or count, not by time");
 }
 
-/* Resources are weighed by one of them. Formats that show time alone have none. Returns as set_memory_weight(). */
-static int set_resource_weight(struct report *report)
+/* Resources are weighed by one of them. Formats that show time alone have none. Planes without bytes are not weighed by
+ * these. Returns as set_memory_weight(). */
+static int set_plane_weight(struct report *report)
 {
 	const enum report_format format = report->request.format;
 
@@ -108,6 +109,8 @@ static int set_resource_weight(struct report *report)
 			&option_table_report,
 			"--weight energy is for --planes energy, and sm, occupancy, tensor, dram, "
 			"nvlink and pcie are for --planes use");
+	if (*weight == FOLDED_BYTES && !report_planes_have_bytes(report->names.planes))
+		return option_line_refuse(&option_table_report, REPORT_PLANES_NO_BYTES);
 	if (!resources)
 		return OPTION_LINE_GO;
 	if (report->given[REPORT_DETAIL_UNIT])
@@ -290,7 +293,7 @@ static int parse(struct report *report, int argc, char **argv)
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	if (status == OPTION_LINE_GO)
-		status = set_resource_weight(report);
+		status = set_plane_weight(report);
 	report->profile_path = argv[optind];
 	if (status == OPTION_LINE_GO && !report->profile_path)
 		status = take_newest(report);
