@@ -38,6 +38,8 @@ print(marked == {name for name in names if name.endswith("_elapsed")} and len(ma
 "$flamegrid" report "$scratch/sol" -f table >"$scratch/sol.whole"
 contains "sol: the usual table has the rows" "$scratch/sol.whole" "Measured kernels"
 contains "sol: the run's end says so" "$scratch/sol.err" "flamegrid: 30 measurements of kernels, in 3 rows (report --metrics)"
+profile single --metrics dram__bytes_read.sum --launches 1 -- "$fake_launches" --launches 2000 --kernels 1 --devices 1
+contains "single: one is no several" "$scratch/single.err" "flamegrid: 1 measurement of kernels, in 1 row (report --metrics)"
 valid_report "$scratch/sol"
 
 profile roofline --metrics roofline --launches 2 -- "$fake_launches" --launches 200 --kernels 1 --devices 1
