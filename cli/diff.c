@@ -15,7 +15,7 @@
 #include "report/compare/pair_tree.h"
 #include "report/compare/run_step.h"
 #include "report/compare/run_work.h"
-#include "report/digest/plane_refusal.h"
+#include "report/digest/report_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
 #include "report/names/clean_text.h"
@@ -139,6 +139,9 @@ static int parse(struct diff *diff, int argc, char **argv)
 		return option_line_refuse(table, "--top is for --format table");
 	if (weight_given && has_rows)
 		return option_line_refuse(table, "--weight is for --format folded or html");
+	if (diff->request.folded.weight == FOLDED_BYTES &&
+	    !report_planes_have_bytes(diff->names.planes))
+		return option_line_refuse(table, REPORT_PLANES_NO_BYTES);
 	if (unit_given && format != DIFF_FOLDED)
 		return option_line_refuse(table, "--unit is for --format folded");
 	/* A frame has as much of them as its kernels took time. */
@@ -337,7 +340,7 @@ static int compare_steps(struct diff *diff)
 static void refuse_empty(const struct diff *diff, const struct report_view *empty)
 {
 	const uint32_t planes = diff->names.planes;
-	char text[PLANE_REFUSAL_LINE_SIZE];
+	char text[REPORT_REFUSAL_SIZE], line[REPORT_REFUSAL_LINE_SIZE];
 
 	if (!planes || planes & 1u << REPORT_PLANE_GPU) {
 		log_error("%s has no work to compare", empty->given_path);
@@ -345,9 +348,10 @@ static void refuse_empty(const struct diff *diff, const struct report_view *empt
 	}
 	for (enum report_plane plane = 0; plane < REPORT_PLANES; plane++)
 		if (planes & 1u << plane)
-			log_error("%s: --planes %s: %s", empty->given_path,
-				  report_plane_name(plane),
-				  plane_refusal_line(empty->tree, plane, text));
+			log_error(
+				"%s: --planes %s: %s", empty->given_path, report_plane_name(plane),
+				report_refusal_line(report_refusal_plane(empty->tree, plane, text),
+						    report_plane_options(plane), line));
 }
 
 /* Returns 0, or -errno after an error. */

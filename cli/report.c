@@ -19,7 +19,7 @@
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "options/option_line.h"
-#include "report/digest/plane_refusal.h"
+#include "report/digest/report_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
 #include "report/names/text_line.h"
@@ -95,8 +95,9 @@ static int set_memory_weight(struct report *report)
 				  "--memory weighs by bytes or count, not by time");
 }
 
-/* Resources are weighed by one of them. Formats that show time alone have none. Returns as set_memory_weight(). */
-static int set_resource_weight(struct report *report)
+/* Resources are weighed by one of them. Formats that show time alone have none. Planes without bytes are not weighed by
+ * these. Returns as set_memory_weight(). */
+static int set_plane_weight(struct report *report)
 {
 	const enum report_format format = report->request.format;
 
@@ -108,6 +109,8 @@ static int set_resource_weight(struct report *report)
 			&option_table_report,
 			"--weight energy is for --planes energy, and sm, occupancy, tensor, dram, "
 			"nvlink and pcie are for --planes use");
+	if (*weight == FOLDED_BYTES && !report_planes_have_bytes(report->names.planes))
+		return option_line_refuse(&option_table_report, REPORT_PLANES_NO_BYTES);
 	if (!resources)
 		return OPTION_LINE_GO;
 	if (report->given[REPORT_DETAIL_UNIT])
@@ -290,7 +293,7 @@ static int parse(struct report *report, int argc, char **argv)
 	if (status == OPTION_LINE_GO)
 		status = set_memory_weight(report);
 	if (status == OPTION_LINE_GO)
-		status = set_resource_weight(report);
+		status = set_plane_weight(report);
 	report->profile_path = argv[optind];
 	if (status == OPTION_LINE_GO && !report->profile_path)
 		status = take_newest(report);
@@ -347,24 +350,44 @@ static bool is_lossy(const struct report_tree *tree)
 	return tree->lost || tree->state == REPORT_INCOMPLETE;
 }
 
+/* Says why the profile has nothing of what the option asks for. refusal: NULL: the run did not ask for it. */
+static void say_empty(const char *option, const char *name, const char *refusal,
+		      const char *records)
+{
+	char line[REPORT_REFUSAL_LINE_SIZE];
+
+	log_notice("%s%s: %s", option, name, report_refusal_line(refusal, records, line));
+}
+
 /* A plane that was asked for and has no records leaves nothing in most formats. */
 static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 {
-	char text[PLANE_REFUSAL_LINE_SIZE];
+	const char *counters = report_refusal_counters(tree);
+	char text[REPORT_REFUSAL_SIZE];
 
-	for (enum report_plane plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+	for (uint32_t i = REPORT_PLANE_GPU + 1; i < REPORT_PLANES; i++) {
+		const enum report_plane plane = (enum report_plane)i;
+
 		if (planes != REPORT_PLANES_ALL && planes & 1u << plane &&
 		    !report_summary_has(tree, plane))
-			log_notice("--planes %s: %s", report_plane_name(plane),
-				   plane_refusal_line(tree, plane, text));
+			say_empty("--planes ", report_plane_name(plane),
+				  report_refusal_plane(tree, plane, text),
+				  report_plane_options(plane));
+	}
+	if (planes & 1u << REPORT_PLANE_USE && counters)
+		log_notice("--planes %s: %s", report_plane_name(REPORT_PLANE_USE), counters);
 }
 
-/* The same of memory. */
-static void say_no_memory(const struct report *report, const struct report_tree *tree)
+/* The same of memory and of metrics. */
+static void say_empty_subjects(const struct report *report, const struct report_tree *tree)
 {
+	char text[REPORT_REFUSAL_SIZE];
+
 	if (report->names.memory != REPORT_MEMORY_NONE && tree->nr_memory == 0)
-		log_notice("--memory: the profile has nothing of it; `flamegrid run --record "
-			   "memory` records it");
+		say_empty("--memory", "", report_refusal_plane(tree, REPORT_PLANE_MEMORY, text),
+			  report_plane_options(REPORT_PLANE_MEMORY));
+	if (report->request.asked & 1u << REPORT_SUBJECT_METRICS && !tree->metrics)
+		say_empty("--metrics", "", report_refusal_metrics(tree, text), "--metrics sol");
 }
 
 /* Rows of too many leaves stand for several threads, streams and so on. */
@@ -492,7 +515,7 @@ static void say_end(const struct report *report, const struct report_view *view)
 	const enum report_format format = report->request.format;
 
 	say_empty_planes(report->names.planes, view->tree);
-	say_no_memory(report, view->tree);
+	say_empty_subjects(report, view->tree);
 	if (format == REPORT_JSON || format == REPORT_CSV)
 		say_given_up(view->tree);
 	if (!report_subject_says_state(format))

@@ -30,9 +30,9 @@
 #include "node-agent/base/device_topology.h"
 #include "node-agent/base/driver_version.h"
 #include "node-agent/kernel/bpf_rights.h"
+#include "proto/counter_refusal.h"
 #include "proto/device_telemetry.h"
 #include "proto/install_paths.h"
-#include "report/telemetry/gpu_counters.h"
 #include "report/telemetry/gpu_telemetry.h"
 
 #define FILES_WANTED 1024u
@@ -423,7 +423,7 @@ void diagnosis_ask_counters(struct diagnosis *diagnosis, const char *program)
 	struct diagnosis_finding *finding =
 		find(diagnosis, "counters", DIAGNOSIS_NOTE,
 		     "--sample-counters works on %s: %s; GPM is used instead where there is one%s",
-		     text, gpu_counters_refusal_words(refusal),
+		     text, counter_refusal_words(refusal),
 		     refusal == COUNTER_TAKEN ? ". --metrics, --record stalls and --sample-gpu "
 						"need these counters, too"
 					      : "");

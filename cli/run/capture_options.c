@@ -24,9 +24,11 @@
 #define SHORT_WINDOW_NS 1000000000u
 #define SHORT_WINDOWS   "--sample-gpu needs windows of 1s at least (--duty)"
 
+/* origin: an option, or a variable of the environment. */
 static int fail(char **error, const char *origin, const char *text, const char *why)
 {
-	return error_text_set(error, -EINVAL, "%s: %s: %s", origin, text, why);
+	return error_text_set(error, -EINVAL, "%s%s %s: %s", origin, *origin == '-' ? "" : ":",
+			      text, why);
 }
 
 static int take_stacks(struct capture_options *options, const char *origin, const char *text,

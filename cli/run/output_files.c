@@ -18,6 +18,7 @@
 #include "base/text_print.h"
 #include "cli/base/terminal.h"
 #include "proto/ledger.h"
+#include "report/digest/report_refusal.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
 #include "report/names/class_list.h"
@@ -131,6 +132,7 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	report_summary_planes(out, tree, prefix);
 	report_summary_memory(out, tree, prefix);
 	metrics_summary_line(out, tree, prefix);
+	report_refusal_write(out, tree, prefix);
 	report_summary_cost(out, tree, prefix);
 	memory_text_take(&memory, &text, &size);
 	if (error) {

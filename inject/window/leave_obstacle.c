@@ -47,7 +47,7 @@ const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
 	case LEAVE_OBSTACLE_PROFILER:
 		return "it tells when the program calls cudaProfilerStart";
 	case LEAVE_OBSTACLE_SAMPLING:
-		return "it has sampled kernels (--record stalls)";
+		return "it has sampled kernels";
 	case LEAVE_OBSTACLE_METRICS:
 		return "it has measured kernels (--metrics)";
 	case LEAVE_OBSTACLE_LASTING:

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent_notices.h"
 #include "guest_register.h"
 #include "predecessor.h"
 #include "process_description.h"
@@ -18,9 +19,6 @@
 #include "node-agent/dictionary/user_shares.h"
 #include "node-agent/files/proc_file.h"
 #include "proto/ring/record_ring.h"
-
-#define NOT_READ                                                                                   \
-	"its command line or its rank are not known: its memory could not be read, or not in time"
 
 struct guest_process {
 	const struct guest_process_scope *scope;
@@ -84,9 +82,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	/* Without memory the placement stays unknown. Threads have other numbers in another pid namespace. */
 	bool has_pids = arrival->pid > 0 &&
 			arrival->hello->pid_namespace == proc_file_pid_namespace(getpid());
-	const struct process_placement_sources sources = {
-		has_pids ? scope->numa : NULL, scope->links, scope->telemetry, scope->counters,
-		scope->devices};
+	const struct process_placement_sources sources = {has_pids ? scope->numa : NULL,
+							  scope->links, scope->telemetry,
+							  scope->counters, scope->devices};
 	new_process->placement = process_placement_create(&sources, arrival->pid);
 	struct ring_outputs outputs = {
 		.strings = scope->strings,
@@ -415,7 +413,10 @@ static int send_placement(struct guest_process *process, uint64_t now_ns)
 	if (r != 1)
 		return r;
 	message.placement.process_id = process->process_id;
-	r = batch_builder_flush_dictionaries(process->scope->builder);
+	r = agent_notices_counters(process->description, &message.placement, process->scope->notice,
+				   process->scope->context);
+	if (r == 0)
+		r = batch_builder_flush_dictionaries(process->scope->builder);
 	return r ? r : publisher_send(publisher, &message);
 }
 
@@ -458,8 +459,7 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 	/* The guest runs on without the agent, and nothing is awaited that would tell of its end. */
 	if (left)
 		record_ring_beat(process->ownership.ring, 0);
-	if (process_description_is_late(process->description))
-		guest_process_add_notice(process, NOT_READ);
+	agent_notices_unread(process->description);
 	if (unclean)
 		process_description_set_state(process->description, PROCESS_UNCLEAN);
 	else if (process->finished)

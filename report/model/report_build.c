@@ -544,6 +544,7 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.notices = report->notices;
 	report->tree.memory = report->memory;
 	report->tree.metrics = report->metrics;
+	report->tree.is_part = profile->slice != NULL;
 	report_notices_wanted(profile, &report->tree);
 	report->tree.verdict = report->verdict;
 	return error;

@@ -135,6 +135,12 @@ uint32_t report_planes_resources(uint32_t set)
 	       (set & 1u << REPORT_PLANE_USE ? RESOURCES_OF_USE : 0);
 }
 
+bool report_planes_have_bytes(uint32_t set)
+{
+	return set == 0 || set & (1u << REPORT_PLANE_GPU | 1u << REPORT_PLANE_UNIFIED |
+				  1u << REPORT_PLANE_MEMORY);
+}
+
 bool report_planes_are_sampled(uint32_t set)
 {
 	const uint32_t sampled =

@@ -60,6 +60,13 @@ uint32_t report_planes_count(uint32_t planes);
 /* Returns the resources of a set of planes: a set (report/resource/resource.h). */
 uint32_t report_planes_resources(uint32_t planes);
 
+#define REPORT_PLANES_NO_BYTES                                                                     \
+	"--weight bytes is for --planes gpu and um, and for --memory: the other planes move no "   \
+	"bytes"
+
+/* Returns whether a plane of the set, or of GPU work if it is empty, moves bytes. */
+bool report_planes_have_bytes(uint32_t planes);
+
 /* Returns whether a set has planes of samples alone, so that their numbers are those of no calls. */
 bool report_planes_are_sampled(uint32_t set);
 

@@ -143,6 +143,12 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 	return line;
 }
 
+static bool has_reason(const struct report_tree *tree, const struct report_loss *loss,
+		       enum ledger_reason reason)
+{
+	return strcmp(tree->strings[loss->reason], ledger_reason_name(reason)) == 0;
+}
+
 static void write_losses(FILE *out, const struct report_tree *tree, int lost, const char *prefix)
 {
 	char number[NUMBER_SIZE];
@@ -151,12 +157,15 @@ static void write_losses(FILE *out, const struct report_tree *tree, int lost, co
 		const struct report_loss *loss = &tree->losses[i];
 
 		/* The line above names the windows. */
-		if (loss->lost != lost || strcmp(tree->strings[loss->reason],
-						 ledger_reason_name(LEDGER_CAPTURE_WINDOW)) == 0)
+		if (loss->lost != lost || has_reason(tree, loss, LEDGER_CAPTURE_WINDOW))
 			continue;
-		fprintf(out, "%s%s: %s [%s]: %s\n", prefix, lost ? "lost" : "noted",
+		fprintf(out, "%s%s: %s [%s]: %s", prefix, lost ? "lost" : "noted",
 			tree->strings[loss->text], tree->strings[loss->reason],
 			report_summary_count(loss->count, number));
+		/* The text names the longest time behind, which is no sum. */
+		if (loss->ns && !has_reason(tree, loss, LEDGER_BEHIND))
+			fprintf(out, " (%s)", report_summary_time(loss->ns, number));
+		fputc('\n', out);
 	}
 }
 

@@ -26,7 +26,9 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 
 /* Writes a line for each counter that is not zero, losses first, each after prefix:
  *	"lost: GPU records lost: activity lane full [record_ring_full]: 10"
- *	"noted: launches for which no GPU record came (none does for …) [launch_expired]: 2" */
+ *	"noted: launches for which no GPU record came (none does for …) [launch_expired]: 2"
+ * Where the reason has a time, that follows:
+ *	"noted: exact windows: kernels ran one by one in them [exact_windows]: 1 (11.390 ms)" */
 void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix);
 
 /* Writes what profiling cost, after prefix, if that is known, with the agent's part if it is:

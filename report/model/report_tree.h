@@ -222,7 +222,8 @@ struct report_tree {
 	const struct report_metrics *metrics; /* NULL: nothing was measured */
 	bool was_to_measure; /* the run had --metrics; not known of those of older agents */
 	bool was_to_sample;  /* the run had --record stalls, or --sample-gpu; as before */
-	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
+	bool is_part; /* of another profile, by time: it has GPU work and waits alone (profile_slice.h) */
+	int simulated; /* nonzero: the GPUs were simulated, every output says so */
 };
 
 /* Fills chain with the nodes of a path, innermost first, and returns their number, at most REPORT_DEPTH_MAX. */

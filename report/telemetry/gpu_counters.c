@@ -6,20 +6,13 @@
 #define MISSING_NS   1000000000u
 #define MISSING_PART 5u /* percent of the time asked for */
 
-static const struct {
-	const char *name, *words;
-} refusals[COUNTER_REFUSALS] = {
-	[COUNTER_SAMPLED] = {"none", "sampled"},
-	[COUNTER_NO_LIBRARY] = {"no_library", "no libcupti was found"},
-	[COUNTER_NO_DRIVER] = {"no_driver", "CUDA does not start"},
-	[COUNTER_NO_DEVICE] = {"no_device", "CUDA does not see the GPU"},
-	[COUNTER_NO_RIGHT] = {"no_right", "not permitted (RmProfilingAdminOnly)"},
-	[COUNTER_TAKEN] = {"taken", "another profiler or DCGM has them"},
-	[COUNTER_VIRTUAL] = {"virtual", "a virtual or divided GPU has none"},
-	[COUNTER_NOT_SUPPORTED] = {"not_supported", "the GPU or its driver cannot"},
-	[COUNTER_FAILED] = {"failed", "CUPTI failed"},
-	[COUNTER_DIED] = {"died", "the process that sampled them has died"},
-	[COUNTER_HANGS] = {"hangs", "the process that sampled them hung"},
+static const char *const names[COUNTER_REFUSALS] = {
+	[COUNTER_SAMPLED] = "none",        [COUNTER_NO_LIBRARY] = "no_library",
+	[COUNTER_NO_DRIVER] = "no_driver", [COUNTER_NO_DEVICE] = "no_device",
+	[COUNTER_NO_RIGHT] = "no_right",   [COUNTER_TAKEN] = "taken",
+	[COUNTER_VIRTUAL] = "virtual",     [COUNTER_NOT_SUPPORTED] = "not_supported",
+	[COUNTER_FAILED] = "failed",       [COUNTER_DIED] = "died",
+	[COUNTER_HANGS] = "hangs",
 };
 
 static uint64_t more(uint64_t sum, uint64_t number)
@@ -64,12 +57,7 @@ uint64_t gpu_counters_missing_ns(const struct counter_state *sums)
 	return ns >= MISSING_NS && ns / MISSING_PART >= sums->asked_ns / 100 ? ns : 0;
 }
 
-const char *gpu_counters_refusal_words(uint32_t refusal)
-{
-	return refusal < COUNTER_REFUSALS ? refusals[refusal].words : "the reason is unknown";
-}
-
 const char *gpu_counters_refusal_name(uint32_t refusal)
 {
-	return refusal < COUNTER_REFUSALS ? refusals[refusal].name : "unknown";
+	return refusal < COUNTER_REFUSALS ? names[refusal] : "unknown";
 }

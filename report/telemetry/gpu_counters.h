@@ -13,9 +13,8 @@ void gpu_counters_of(const struct placement_log *log, uint32_t device, struct co
 /* Returns the time of which samples were wanted, and none came; 0: below a second, or below 5 % of the time wanted. */
 uint64_t gpu_counters_missing_ns(const struct counter_state *sums);
 
-/* Return words for people ("not permitted") and for programs ("no_right"). Static storage. A refusal of a newer agent
- * is "unknown". */
-const char *gpu_counters_refusal_words(uint32_t refusal);
+/* Returns a word for programs ("no_right"); those for people are counter_refusal.h's. Static storage. A refusal of a
+ * newer agent is "unknown". */
 const char *gpu_counters_refusal_name(uint32_t refusal);
 
 #endif

@@ -8,6 +8,7 @@
 #include "gpm_writer.h"
 #include "telemetry_writer.h"
 
+#include "proto/counter_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
 #include "report/names/text_line.h"
@@ -111,7 +112,7 @@ static void describe_counters(char place[static PLACE_SIZE], const struct counte
 
 	if (counters->refusal || missing_ns)
 		text_line_append(place, PLACE_SIZE, "; samples of its counters: %s%s",
-				 counters->refusal ? gpu_counters_refusal_words(counters->refusal)
+				 counters->refusal ? counter_refusal_words(counters->refusal)
 						   : "none",
 				 counters->refusal && missing_ns ? ", none" : "");
 	if (missing_ns)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/digest/report_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/resource/resource_usage.h"
 
@@ -274,11 +275,14 @@ static void write_samples(FILE *out, const struct report_gpu_usage *gpu)
 int resource_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			  uint32_t top)
 {
-	char text[RESOURCE_TEXT_SIZE];
+	char text[RESOURCE_TEXT_SIZE], refusal[REPORT_REFUSAL_SIZE];
 
 	if (tree->nr_usage == 0) {
-		fprintf(out, "nothing of %s is here: fewer than two readings of NVML's have it\n",
-			is_energy(tree) ? "energy" : "use");
+		const enum report_plane plane =
+			is_energy(tree) ? REPORT_PLANE_ENERGY : REPORT_PLANE_USE;
+
+		fprintf(out, "nothing of %s is here: %s\n", report_plane_name(plane),
+			report_refusal_plane(tree, plane, refusal));
 		return 0;
 	}
 	int error = write_gpus(out, tree, form);

@@ -16,7 +16,7 @@
 
 #include "report/digest/host_lines.h"
 #include "report/digest/marked_steps.h"
-#include "report/digest/plane_refusal.h"
+#include "report/digest/report_refusal.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_ranges.h"
 #include "report/model/report_summary.h"
@@ -142,8 +142,8 @@ static void write_nothing(FILE *out, const struct report_tree *tree)
 {
 	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
 		const char *options = report_plane_options((enum report_plane)plane);
-		char text[PLANE_REFUSAL_SIZE];
-		const char *refusal = plane_refusal_of(tree, (enum report_plane)plane, text);
+		char text[REPORT_REFUSAL_SIZE];
+		const char *refusal = report_refusal_plane(tree, (enum report_plane)plane, text);
 
 		if (!(tree->planes & 1u << plane & REPORT_PLANES_ALL))
 			continue;

@@ -517,6 +517,25 @@ test("of several planes the page opens on GPU work, and the others are a choice 
 	await finish(host);
 });
 
+test("a plane that moves no bytes has no such width", async () => {
+	const page = await open("planes");
+	const offered = () => page.value("[...document.querySelectorAll('#weight label')].filter((label) => label.checkVisibility()).map((label) => label.textContent)");
+
+	assert.deepEqual(await offered(), ["Time", "Count"]);
+	await select(page, "plane", "um");
+	assert.deepEqual(await offered(), ["Time", "Count", "Bytes"]);
+	await clickElement(page, "#weight input[value=bytes]");
+	assert.equal((await state(page)).weight, "bytes");
+	await select(page, "plane", "sync");
+	assert.deepEqual(await offered(), ["Time", "Count"]);
+	assert.equal((await state(page)).weight, "time");
+	assert.equal(await page.value("document.querySelector('#weight input:checked').value"), "time");
+	await finish(page);
+	const stalls = await open("planes", { hash: "#plane=cpu&weight=bytes" });
+	assert.equal((await state(stalls)).weight, "time");
+	await finish(stalls);
+});
+
 test("a difference is coloured by change, and says what it is held against", async () => {
 	const page = await open("diff");
 	const places = [];

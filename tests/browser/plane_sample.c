@@ -46,7 +46,8 @@ void plane_sample_all(struct sample *sample)
 				.tid = 1,
 				.kind = leaves[i].kind,
 				.count = 1 + i,
-				.ns = leaves[i].ns});
+				.ns = leaves[i].ns,
+				.bytes = leaves[i].kind == REPORT_KIND_UNIFIED ? 4096 : 0});
 	sample->tree.matched = 1;
 }
 

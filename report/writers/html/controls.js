@@ -23,7 +23,7 @@ function makeControls() {
 	const several = (dimension) => dimension === "plane" ? nrValues(dimension, profile.rows) > 1 :
 		profile.planes.some(([name]) => nrValues(dimension, profile.rows.filter((row) => row.plane === name)) > 1);
 
-	for (const weight of profile.weights.filter((each) => each !== "bytes" || profile.weight === each || profile.hasBytes))
+	for (const weight of profile.weights)
 		addChoice("weight", "radio", "weight", weight, weightLabel(weight))
 			.addEventListener("change", () => {
 				choice.weight = weight;
@@ -64,6 +64,18 @@ function makeControls() {
 	$("more").open = !narrowWindow.matches;
 	narrowWindow.addEventListener("change", () => ($("more").open = !narrowWindow.matches));
 	DIMENSIONS.filter((dimension) => dimension !== "thread" && several(dimension)).forEach(makeFilter);
+}
+
+// Only some planes move bytes, and where nothing does, that is no width. A page that opens by bytes keeps them.
+function offerBytes() {
+	const { plane } = choice.only, { bytesPlanes } = profile;
+	const has = profile.weight === "bytes" || (plane ? bytesPlanes.has(plane) : bytesPlanes.size > 0);
+
+	document.querySelector("#weight input[value=bytes]").parentElement.hidden = !has;
+	if (has || choice.weight !== "bytes")
+		return;
+	choice.weight = profile.weight;
+	setSwitches();
 }
 
 function makeFilter(dimension) {

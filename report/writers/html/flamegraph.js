@@ -37,6 +37,7 @@ const sandwichId = (whole) => whole.name.find((id, frame) => frame >= whole.nrGr
 
 // done is called when something is drawn. A large profile is drawn as a sketch until it is merged.
 function show(merge, path, selected, done) {
+	offerBytes();
 	const isSketch = (merge || tree.isSketch) && profile.nodes + profile.leaves >= SKETCH_FROM && !choice.sandwich;
 
 	runTask(prepare(merge || tree.isSketch, isSketch), (made) => {

@@ -133,7 +133,10 @@ function decodeProfile(profile) {
 	profile.leafRow = reader.small(leaves);
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
 	profile.values = { time, count, bytes };
-	profile.hasBytes = bytes.lo.some((low) => low > 0) || bytes.hi.some((high) => high > 0);
+	profile.bytesPlanes = new Set();
+	for (let i = 0; i < leaves; i++)
+		if (bytes.lo[i] > 0 || bytes.hi[i] > 0)
+			profile.bytesPlanes.add(profile.rows[profile.leafRow[i]].plane);
 	// Parts of a resource that are not sure are values of their own, which no choice shows.
 	for (const [resource] of profile.resources)
 		for (const part of ["", ...UNSURE])

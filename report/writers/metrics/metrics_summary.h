@@ -6,10 +6,10 @@
 
 struct report_tree;
 
-/* Writes the line behind a prefix. Nothing if nothing was to be measured. */
+/* Writes the line behind a prefix. Nothing if nothing was measured. */
 void metrics_summary_line(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Writes the line of a profile without measurements. */
+/* Writes the line of a profile without measurements, and why it has none (report_refusal.h). */
 void metrics_summary_none(FILE *out, const struct report_tree *tree);
 
 #endif

@@ -81,7 +81,7 @@ for bad in 'cudaMalloc,' 'cuda Malloc' ','; do
 	"$flamegrid" run --api "$bad" -o "$scratch/bad" -- true 2>"$scratch/err"
 	same "--api '$bad': status" $? 125
 done
-contains "no such list" "$scratch/err" "--api: ,: not all, runtime or driver"
+contains "no such list" "$scratch/err" "--api ,: not all, runtime or driver"
 "$flamegrid" report "$scratch/all" --rows calls -f json 2>"$scratch/err"
 same "--rows calls as json: status" $? 2
 contains "--rows calls as json: said" "$scratch/err" "--rows calls cannot be written as json (--format table, csv)"

@@ -81,5 +81,5 @@ for value in 0 101 2%% x; do
 	"$flamegrid" run --max-cost "$value" -- true 2>"$scratch/err"
 	same "bad value $value: status" $? 125
 	contains "bad value $value: message" "$scratch/err" \
-		"--max-cost: $value: not a percentage above 0 and up to 100, such as 2% or 0.5%"
+		"--max-cost $value: not a percentage above 0 and up to 100, such as 2% or 0.5%"
 done

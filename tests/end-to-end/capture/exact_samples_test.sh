@@ -122,7 +122,7 @@ contains "refused: the reason" "$scratch/refused.err" "it needs CAP_SYS_ADMIN"
 for value in 0 x 100/m 1000001/s; do
 	"$flamegrid" run --sample-gpu "$value" -- true 2>"$scratch/err"
 	same "--sample-gpu $value: status" $? 125
-	contains "--sample-gpu $value: message" "$scratch/err" "not a number of samples from 1/s to 1000000/s"
+	contains "--sample-gpu $value: message" "$scratch/err" "--sample-gpu $value: not a number of samples from 1/s to 1000000/s"
 done
 
 # The page has the totals.

@@ -38,6 +38,8 @@ print(marked == {name for name in names if name.endswith("_elapsed")} and len(ma
 "$flamegrid" report "$scratch/sol" -f table >"$scratch/sol.whole"
 contains "sol: the usual table has the rows" "$scratch/sol.whole" "Measured kernels"
 contains "sol: the run's end says so" "$scratch/sol.err" "flamegrid: 30 measurements of kernels, in 3 rows (report --metrics)"
+profile single --metrics dram__bytes_read.sum --launches 1 -- "$fake_launches" --launches 2000 --kernels 1 --devices 1
+contains "single: one is no several" "$scratch/single.err" "flamegrid: 1 measurement of kernels, in 1 row (report --metrics)"
 valid_report "$scratch/sol"
 
 profile roofline --metrics roofline --launches 2 -- "$fake_launches" --launches 200 --kernels 1 --devices 1
@@ -144,6 +146,10 @@ same "refused: nothing measured" "$(measured refused)$(counted refused 80)" 0
 "$flamegrid" report "$scratch/refused" --metrics >"$scratch/refused.table"
 contains "refused: the table says why" "$scratch/refused.table" \
 	"nothing was measured: kernels of CUDA device 0 are not measured (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+for format in csv json; do
+	"$flamegrid" report "$scratch/refused" --metrics -f $format 2>"$scratch/out" >/dev/null
+	contains "refused: so does $format" "$scratch/out" "report: --metrics: the profile has nothing of it: kernels of CUDA device 0 are not measured"
+done
 "$flamegrid" report "$scratch/refused" --planes stalls >"$scratch/out" 2>&1
 same "refused: the plane of stalls: status" $? 0
 same "refused: this is no reason of the plane of stalls" "$(grep -c "nothing of it: kernels of" "$scratch/out")" 0
@@ -194,13 +200,13 @@ for option in --kernels --ranges --launches; do
 	contains "options: $option alone" "$scratch/err" "--kernels, --ranges and --launches go with --metrics"
 done
 "$flamegrid" run --metrics 'sol,a b' -- true 2>"$scratch/err"
-contains "options: no metric" "$scratch/err" "--metrics: sol,a b: not sol, roofline, or names of metrics"
+contains "options: no metric" "$scratch/err" "--metrics sol,a b: not sol, roofline, or names of metrics"
 "$flamegrid" run --metrics roofline, -- true 2>"$scratch/err"
-contains "options: a comma" "$scratch/err" "--metrics: roofline,: a name is missing: sol, roofline, or names"
+contains "options: a comma" "$scratch/err" "--metrics roofline,: a name is missing: sol, roofline, or names"
 "$flamegrid" run --metrics sol,sm__cycles_active -- touch "$scratch/begun" 2>"$scratch/err"
 same "options: no ending: status" $? 125
 contains "options: no ending" "$scratch/err" \
-	"--metrics: sm__cycles_active: neither sol nor roofline, and no metric with an ending such as .sum (flamegrid metrics --chip NAME names them)"
+	"--metrics sm__cycles_active: neither sol nor roofline, and no metric with an ending such as .sum (flamegrid metrics --chip NAME names them)"
 check "options: no ending: no program" test ! -e "$scratch/begun"
 for option in --kernels --ranges; do
 	"$flamegrid" run --metrics sol $option '((a{1,255}){1,255}){1,255}' -- true 2>"$scratch/err"
@@ -208,7 +214,7 @@ for option in --kernels --ranges; do
 	contains "options: $option: too many repetitions" "$scratch/err" "its repetitions, such as {1,255}, take more than 10,000 characters"
 done
 "$flamegrid" run --metrics sol --kernels '(' -- true 2>"$scratch/err"
-contains "options: no expression" "$scratch/err" "--kernels: (: not a regular expression"
+contains "options: no expression" "$scratch/err" "--kernels (: not a regular expression"
 "$flamegrid" run --metrics sol --record stalls -- true 2>"$scratch/err"
 contains "options: with stalls" "$scratch/err" "--metrics and --record stalls need the same counters"
 for other in "--metrics sol" "--metrics sol --ranges x"; do
@@ -253,4 +259,6 @@ same "apart: no warning" "$(grep -c "use the same counters" "$scratch/apart.err"
 profile without -- "$fake_launches" --launches 2000 --devices 1
 check "without: no range" test ! -s "$scratch/without.ranges"
 "$flamegrid" report "$scratch/without" --metrics >"$scratch/without.table"
+"$flamegrid" report "$scratch/without" --metrics -f csv >/dev/null 2>"$scratch/out"
+contains "without: advice beside CSV" "$scratch/out" "--metrics: the profile has nothing of it; \`flamegrid run --metrics sol\` records it"
 contains "without: advice" "$scratch/without.table" "nothing was measured: run --metrics sol"

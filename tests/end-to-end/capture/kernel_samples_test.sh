@@ -86,6 +86,7 @@ same "late: each sample has its line" "$(grep -c '+0x' "$scratch/late.shown")" 0
 # A refusal costs the samples alone.
 FAKE_CUPTI_SAMPLES_REFUSED=35 profile refused --record stalls -- --launches 20000 --devices 1
 contains "refused: the reason" "$scratch/refused.err" "kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs CAP_SYS_ADMIN"
+contains "refused: the run's end says so again" "$scratch/refused.err" "flamegrid: nothing of stalls is here: kernels of CUDA device 0 are not sampled"
 folded refused --planes stalls >/dev/null
 contains "refused: the report says why, and not what to record" "$scratch/report.err" \
 	"--planes stalls: the profile has nothing of it: kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs"

@@ -69,7 +69,7 @@ contains "depth cap: counted" "$scratch/err" "[stack_truncated]: 24"
 
 "$flamegrid" run --stacks bottom -o "$scratch/bad" -- true 2>"$scratch/err"
 same "no such mode: status" $? 125
-contains "no such mode" "$scratch/err" "--stacks: bottom: not leaf, full, native, python or none"
+contains "no such mode" "$scratch/err" "--stacks bottom: not leaf, full, native, python or none"
 
 "$flamegrid" report "$scratch/leaf" --weight count --frames user >"$scratch/user"
 same "frames user: sum" "$(sum_folded "$scratch/user")" 164

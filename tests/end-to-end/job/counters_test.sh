@@ -127,6 +127,12 @@ print([(device["counters"]["refusal"], device["counters"]["samples"]) for device
 	contains "$name: the table says so" "$scratch/table" "; samples of its counters: "
 	"$flamegrid" report "$scratch/$name" --planes use -f table >"$scratch/table" 2>&1
 	contains "$name: the table of use says so" "$scratch/table" "GPU0; samples of its counters: "
+	same "$name: the run says so as soon as it is known, and at its end" \
+		"$(grep -c "counters of CUDA device 0 are not sampled: " "$scratch/$name.err")" 2
+	for format in folded csv; do
+		"$flamegrid" report "$scratch/$name" --planes use -f $format 2>"$scratch/err" >/dev/null
+		contains "$name: $format of use says so" "$scratch/err" "report: --planes use: counters of CUDA device 0 are not sampled: "
+	done
 done
 FAKE_NVML='*:gpm=3' FAKE_CUPTI_PM_REFUSED=35 run no_use hot:4
 "$flamegrid" report "$scratch/no_use" --planes use -f table >"$scratch/table" 2>&1
@@ -152,6 +158,7 @@ FAKE_CUPTI_PM_DIES=4 run died hot:8
 launched died
 same "died: its samples are there" "$(state died "refusal, samples > 0, samples - (select count(*) from counter_samples)")" "9 1 0"
 table died
+contains "died: the run says so" "$scratch/died.err" "counters of CUDA device 0 are no longer sampled: the process that sampled them has died"
 contains "died: the table says so" "$scratch/table" "; samples of its counters: the process that sampled them has died"
 
 # A process that never returns ends with the run, and the time without samples is told.

@@ -96,6 +96,16 @@ same "one: bytes of memory" "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "
 "$flamegrid" report "$scratch/one" --weight dram 2>"$scratch/usage"
 same "weight of another plane: status" $? 2
 contains "weight of another plane: is refused" "$scratch/usage" "--weight energy is for --planes energy"
+for plane in energy use stalls sync; do
+	"$flamegrid" report "$scratch/one" --planes $plane --weight bytes >"$scratch/usage" 2>&1
+	same "bytes of $plane: status" $? 2
+	contains "bytes of $plane: they are refused" "$scratch/usage" "--weight bytes is for --planes gpu and um, and for --memory"
+done
+"$flamegrid" diff "$scratch/one" "$scratch/one" --planes stalls -f folded --weight bytes >"$scratch/usage" 2>&1
+same "bytes of stalls in a difference: status" $? 2
+contains "bytes of stalls in a difference: they are refused" "$scratch/usage" "--weight bytes is for --planes gpu and um"
+"$flamegrid" report "$scratch/one" --planes gpu,sync --weight bytes >/dev/null 2>&1
+same "bytes of GPU work beside waits: status" $? 0
 for plane in energy use; do
 	"$flamegrid" report "$scratch/one" --planes $plane -f folded --unit us >"$scratch/usage" 2>&1
 	same "unit of $plane: status" $? 2

@@ -36,6 +36,18 @@ done
 "$flamegrid" report "$scratch/second" -o /dev/null 2>"$scratch/err"
 contains "it says that it is a part" "$scratch/err" "a part of a profile, "
 contains "it says where the losses stand" "$scratch/err" "what was lost is told by the whole"
+# What it lacks, the whole may have: no other reason is true of a part.
+lacks="a part of a profile has none: the whole has what was recorded"
+for asked in "--planes stalls" "--planes energy" "--planes use" "--planes cpu" "--memory peak" --metrics; do
+	"$flamegrid" report "$scratch/second" $asked -f csv >/dev/null 2>"$scratch/err"
+	contains "$asked: it is a part" "$scratch/err" "report: ${asked% peak}: the profile has nothing of it: $lacks"
+done
+for asked in "--planes stalls" "--planes energy" "--planes use"; do
+	"$flamegrid" report "$scratch/second" $asked -f table >"$scratch/out" 2>/dev/null
+	contains "$asked: the table says so" "$scratch/out" "nothing of ${asked#* } is here: $lacks"
+done
+"$flamegrid" report "$scratch/second" --metrics >"$scratch/out" 2>/dev/null
+contains "--metrics: the table says so" "$scratch/out" "no measurement is here: $lacks"
 same "it has no timeline" "$(ls "$scratch/second" | grep -c timeline)" 0
 same "nothing else stays" "$(ls "$scratch/second" | grep -c '\.new$')" 0
 

@@ -174,7 +174,7 @@ FLAMEGRID_STACKS=native run_with -o "$scratch/native" -- $work --launches 100
 same "the environment goes before the file" $? 0
 run_with --strict --stacks native -- true
 same "what is wrong in the file is wrong, whatever comes behind it" $? 125
-contains "it is named" "$scratch/err" "$config: line 4: --stacks: nonsense: not leaf"
+contains "it is named" "$scratch/err" "$config: line 4: --stacks nonsense: not leaf"
 run_with --help
 same "--help is to be had" $? 0
 

@@ -99,6 +99,19 @@ static void every_other_plane_names_the_options_that_record_it(void **state)
 				 0);
 }
 
+static void few_planes_move_bytes(void **state)
+{
+	(void)state;
+	assert_true(report_planes_have_bytes(0)); /* GPU work */
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
+		const bool moves = plane == REPORT_PLANE_GPU || plane == REPORT_PLANE_UNIFIED ||
+				   plane == REPORT_PLANE_MEMORY;
+
+		assert_int_equal(report_planes_have_bytes(1u << plane), moves);
+	}
+	assert_true(report_planes_have_bytes(REPORT_PLANES_ALL));
+}
+
 static void only_work_is_gpu_time(void **state)
 {
 	(void)state;
@@ -333,6 +346,7 @@ int main(void)
 		cmocka_unit_test(an_option_that_names_memory_or_no_plane_is_refused),
 		cmocka_unit_test(every_plane_is_called_by_its_name),
 		cmocka_unit_test(every_other_plane_names_the_options_that_record_it),
+		cmocka_unit_test(few_planes_move_bytes),
 		cmocka_unit_test(only_work_is_gpu_time),
 		cmocka_unit_test(kinds_of_kinds_have_names_and_unknown_ones_say_so),
 		TEST(a_report_is_of_gpu_work_unless_asked),

@@ -115,7 +115,7 @@ static void losses_and_notes_are_told_apart(void **state)
 	one->counts.expired = 6;
 	one->counts.records = 14;
 	assert_summary("3 kernels, 1.000 us of GPU time, 66.66 % matched; lost 13");
-	assert_ledger("lost: GPU records lost: activity lane full [record_ring_full]: 11\n"
+	assert_ledger("lost: GPU records lost: activity lane full [record_ring_full]: 11 (80 ns)\n"
 		      "lost: GPU records dropped by CUPTI [cupti_dropped]: 2\n"
 		      "noted: launch calls that returned an error [launch_failed]: 4\n"
 		      "noted: " EXPIRED " [launch_expired]: 6\n"
