@@ -18,8 +18,8 @@ const char *report_refusal_plane(const struct report_tree *tree, enum report_pla
 				 char *text);
 const char *report_refusal_metrics(const struct report_tree *tree, char *text);
 
-/* Writes "the profile has nothing of it: ..." with such a reason; refusal NULL: with the options of `run` that record it.
- * Returns text, which has REPORT_REFUSAL_LINE_SIZE bytes. */
+/* Writes "the profile has nothing of it: ..." with such a reason; refusal NULL: with the options of `run` that record
+ * it. Returns text, which has REPORT_REFUSAL_LINE_SIZE bytes. */
 const char *report_refusal_line(const char *refusal, const char *options, char *text);
 
 /* Says why a GPU has no samples of its counters, though the run asked for them (--sample-counters). Use may be here all
