@@ -3,14 +3,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "device_counters.h"
 #include "device_launches.h"
 #include "idle_context.h"
 
 #include "inject/base/monotonic.h"
+#include "inject/base/nap.h"
 
 #define WAIT_TURNS    3u
 #define FIRST_TURNS   1000u   /* a thread that goes first has the lock by then */
@@ -63,12 +62,8 @@ void metrics_lock_release(void)
 static void pause_since(uint64_t start_ns)
 {
 	const uint64_t pause_ns = (monotonic_ns() - start_ns) / WAIT_PARTS;
-	const struct timespec pause = {.tv_nsec = pause_ns < WAIT_MOST_NS ? (long)pause_ns
-									  : WAIT_MOST_NS};
-
-	/* No cancellation point, as nanosleep() is. */
-	if (pause.tv_nsec >= WAIT_LEAST_NS)
-		syscall(SYS_nanosleep, &pause, NULL);
+	if (pause_ns >= WAIT_LEAST_NS)
+		nap(pause_ns < WAIT_MOST_NS ? (long)pause_ns : WAIT_MOST_NS);
 	else
 		sched_yield();
 }

@@ -58,6 +58,18 @@ static bool turn(struct exact_window *window, int from)
 	return atomic_compare_exchange_strong(&window->state, &from, EXACT_WINDOW_BUSY);
 }
 
+static void open_window(const struct cupti_library *library, struct exact_window *window,
+			void *context)
+{
+	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
+
+	window->begin_ns = monotonic_ns();
+	atomic_store(&window->ready_ns, window->has_set_up ? window->begin_ns : 0);
+	window->result = library->sampling_start(&call);
+	atomic_store(&window->state,
+		     window->result == CUPTI_ABI_SUCCESS ? EXACT_WINDOW_OPEN : EXACT_WINDOW_FAILED);
+}
+
 static void close_window(const struct cupti_library *library, struct exact_window *window,
 			 void *context, uint64_t now_ns)
 {
@@ -79,8 +91,7 @@ static bool is_there(struct exact_window *window)
 	return state == EXACT_WINDOW_WANTED || state == EXACT_WINDOW_OPEN;
 }
 
-/* No launch is under way. */
-static void end_window(const struct cupti_library *library, struct exact_window *window,
+void exact_windows_end(const struct cupti_library *library, struct exact_window *window,
 		       void *context)
 {
 	const uint64_t now_ns = monotonic_ns();
@@ -104,7 +115,7 @@ void exact_windows_make_way(const struct cupti_library *library, struct exact_wi
 	launch_gate_exit();
 	for (uint32_t turns = WAY_TURNS; turns && is_there(window); turns--)
 		if (launch_gate_close()) {
-			end_window(library, window, context);
+			exact_windows_end(library, window, context);
 			launch_gate_open();
 		}
 	launch_gate_enter();
@@ -143,17 +154,15 @@ bool exact_windows_find(uint32_t correlation_id, struct exact_launch *launch)
 void exact_windows_enter(const struct cupti_library *library, struct exact_window *window,
 			 void *context, uint32_t correlation_id, const struct exact_launch *launch)
 {
-	struct cupti_sampling_call call = {.size = sizeof(call), .context = context};
 	int saved_errno = errno;
 
 	if (atomic_load(&window->state) == EXACT_WINDOW_WANTED &&
 	    turn(window, EXACT_WINDOW_WANTED)) {
-		window->begin_ns = monotonic_ns();
-		atomic_store(&window->ready_ns, window->has_set_up ? window->begin_ns : 0);
-		window->result = library->sampling_start(&call);
-		atomic_store(&window->state, window->result == CUPTI_ABI_SUCCESS
-						     ? EXACT_WINDOW_OPEN
-						     : EXACT_WINDOW_FAILED);
+		/* A kernel that must not be in the window could not close it. */
+		if (launch_gate_is_broken())
+			exact_windows_settle(window);
+		else
+			open_window(library, window, context);
 	}
 	const int state = atomic_load(&window->state);
 	if (state == EXACT_WINDOW_OPEN || state == EXACT_WINDOW_BUSY)

@@ -58,15 +58,20 @@ void exact_windows_settle(struct exact_window *window);
  * Returns the enum exact_window_state of before. */
 int exact_windows_drop(struct exact_window *window);
 
+/* With the gate closed: closes a window that is open, and takes back the wish for one. */
+void exact_windows_end(const struct cupti_library *library, struct exact_window *window,
+		       void *context);
+
 /* In the callback of a launch of the context, within the gate, whose kernel must not be in a window: closes one that
  * is open, and takes back the wish for one. Waits until other launches have ended, at most for five times 0.2 s; after
  * that the launch is in the window. Keeps errno. */
 void exact_windows_make_way(const struct cupti_library *library, struct exact_window *window,
 			    void *context);
 
-/* In the callbacks of a launch of the context, within the gate. The first notes it if a window is open; leave() returns
- * whether it did; exit() closes the window if its time is over and no launch is under way that began before it.
- * Launches of a window do not meet: CUPTI lets one in at a time, until it has told of its end. Keep errno. */
+/* In the callbacks of a launch of the context, within the gate. The first opens a window that is wanted, unless the
+ * gate is broken (launch_gate.h). It notes the launch if a window is open; leave() returns whether it did; exit()
+ * closes the window if its time is over and no launch is under way that began before it. Launches of a window do not
+ * meet: CUPTI lets one in at a time, until it has told of its end. Keep errno. */
 void exact_windows_enter(const struct cupti_library *library, struct exact_window *window,
 			 void *context, uint32_t correlation_id, const struct exact_launch *launch);
 bool exact_windows_leave(uint32_t correlation_id);

@@ -1,6 +1,5 @@
 #include "kernel_sampler.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -96,14 +95,11 @@ void kernel_sampler_use_windows(uint32_t rate)
 /* In a callback CUPTI may hold what a look waits for, so that nobody may wait for the look without end. */
 static bool lock_in_callback(void)
 {
-	int saved_errno = errno, error;
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += CALLBACK_WAIT_S;
-	error = pthread_mutex_timedlock(&self.lock, &until);
-	errno = saved_errno;
-	return error == 0;
+	return pthread_mutex_timedlock(&self.lock, &until) == 0;
 }
 
 /* Returns where the context is, or else a place that is free; KERNEL_SAMPLER_CONTEXTS: there is none. */
@@ -226,7 +222,6 @@ static void begin(struct context *context)
 	struct device_query_speed speed = device_query_speed(context->device_id);
 	void *cuda = atomic_load(&context->context);
 	struct sampling_session_way way = {.windows = self.rate != 0};
-	int result;
 
 	if (!cuda)
 		return;
@@ -234,7 +229,7 @@ static void begin(struct context *context)
 		way.period = sampling_session_period(speed.clock_khz,
 						     way.windows ? exact_pace_looks(self.rate)
 								 : SAMPLING_LOOKS_PER_SECOND);
-	result = sampling_session_begin(&context->session, self.library, cuda, way);
+	const int result = sampling_session_begin(&context->session, self.library, cuda, way);
 	if (result != CUPTI_ABI_SUCCESS) {
 		refuse(context, result);
 		return;
@@ -378,29 +373,33 @@ static void count_window(struct context *context)
 	exact_pace_add(&context->pace, 0, window->end_ns - window->ready_ns);
 }
 
+static void give_up(struct context *context)
+{
+	context->given_up = true;
+	if (launch_gate_is_broken())
+		definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, 0,
+					 KERNEL_REFUSAL
+					 "%u are not sampled any more: a launch waited 1 s for the "
+					 "end of an exact window or of sampling",
+					 context->device_id);
+}
+
 /* Launches wait meanwhile. Where one of them does not end, a session with exact windows stays, and its samples in it,
  * because its end would never come. Continuous ones have always ended. */
 static void finish(struct context *context)
 {
 	const bool held = launch_gate_close();
-	struct cupti_sampling_call call = {.size = sizeof(call),
-					   .context = context->session.context};
 
-	const int state = exact_windows_drop(&context->window);
-	if (state == EXACT_WINDOW_OPEN && held) {
-		self.library->sampling_stop(&call);
-		context->window.end_ns = monotonic_ns();
-		if (!atomic_load(&context->window.ready_ns))
-			atomic_store(&context->window.ready_ns, context->window.end_ns);
-	}
-	if (state == EXACT_WINDOW_CLOSED || (state == EXACT_WINDOW_OPEN && held))
+	if (held)
+		exact_windows_end(self.library, &context->window, context->session.context);
+	if (exact_windows_drop(&context->window) == EXACT_WINDOW_CLOSED)
 		count_window(context);
 	context->on = false;
 	if (held || !self.rate) {
 		sampling_session_end(&context->session, self.library);
 		pass_on(context, context->session.last, true);
 	} else {
-		context->given_up = true;
+		give_up(context);
 	}
 	if (held)
 		launch_gate_open();
@@ -508,6 +507,8 @@ static int step_window(struct context *context)
 		count_window(context);
 		result = look(context);
 		exact_windows_settle(&context->window);
+	} else if (state == EXACT_WINDOW_NONE && launch_gate_is_broken()) {
+		give_up(context);
 	} else if (state == EXACT_WINDOW_NONE &&
 		   monotonic_ns() >= exact_pace_next(&context->pace)) {
 		waiting_launches_look();

@@ -1,30 +1,21 @@
 #include "launch_gate.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
+#include "inject/base/nap.h"
 
-#define HELD_NS  1000000000u /* a launch, at most */
+#define HELD_NS  1000000000u /* a launch, or another thread that closes, at most */
 #define CLOSE_NS 200000000u  /* for launches to end */
 #define NAP_NS   20000
 
 static struct {
 	atomic_uint within; /* launches */
 	atomic_bool closed, broken;
-	pthread_mutex_t closer;
-} self = {.closer = PTHREAD_MUTEX_INITIALIZER};
-
-static void nap(void)
-{
-	const struct timespec time = {0, NAP_NS};
-
-	nanosleep(&time, NULL);
-}
+} self;
 
 static __attribute__((noinline, cold)) void wait_outside(void)
 {
@@ -36,7 +27,7 @@ static __attribute__((noinline, cold)) void wait_outside(void)
 			atomic_store(&self.broken, true);
 		if (atomic_load(&self.broken))
 			break;
-		nap();
+		nap(NAP_NS);
 	}
 	errno = saved_errno;
 }
@@ -66,22 +57,38 @@ unsigned int launch_gate_within(void)
 	return atomic_load(&self.within);
 }
 
+bool launch_gate_is_broken(void)
+{
+	return atomic_load(&self.broken);
+}
+
+/* Waits for another thread that keeps the gate closed. Returns whether this one has closed it. */
+static bool take(void)
+{
+	const uint64_t until_ns = monotonic_ns() + HELD_NS;
+
+	while (!launch_gate_is_broken()) {
+		if (!atomic_exchange(&self.closed, true))
+			return true;
+		if (monotonic_ns() >= until_ns)
+			atomic_store(&self.broken, true);
+		nap(NAP_NS);
+	}
+	return false;
+}
+
 bool launch_gate_close(void)
 {
-	pthread_mutex_lock(&self.closer);
+	if (!take())
+		return false;
 	const uint64_t until_ns = monotonic_ns() + CLOSE_NS;
 
-	if (atomic_load(&self.broken)) {
-		launch_gate_open();
-		return false;
-	}
-	atomic_store(&self.closed, true);
 	while (atomic_load(&self.within)) {
 		if (monotonic_ns() >= until_ns) {
 			launch_gate_open();
 			return false;
 		}
-		nap();
+		nap(NAP_NS);
 	}
 	return true;
 }
@@ -89,5 +96,4 @@ bool launch_gate_close(void)
 void launch_gate_open(void)
 {
 	atomic_store(&self.closed, false);
-	pthread_mutex_unlock(&self.closer);
 }

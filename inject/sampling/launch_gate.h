@@ -7,16 +7,23 @@
 #include <stdbool.h>
 
 /* In the callbacks of a launch, on any thread. enter() waits while the gate is closed, at most for a second, after
- * which it stays open for good. Keep errno. */
+ * which it is broken: it stays open for good. Keep errno. */
 void launch_gate_enter(void);
 void launch_gate_exit(void);
 
 /* Returns how many launches are under way. */
 unsigned int launch_gate_within(void);
 
-/* Closes the gate and waits until no launch is under way, and until no other thread keeps the gate closed. The thread
- * is in no launch. False: one takes too long, or launches were held too long before, and the gate is open. */
+/* Returns whether the gate is broken. Any thread. */
+bool launch_gate_is_broken(void);
+
+/* Closes the gate and waits until no launch is under way. The thread is in no launch. If another thread keeps the gate
+ * closed, it waits for that first, at most for a second, after which the gate is broken, too. False: launches take
+ * longer than 0.2 s, or the gate is broken. Then the thread has not closed it. Not a cancellation point; changes
+ * errno. */
 bool launch_gate_close(void);
+
+/* Only behind a close() that has returned true. */
 void launch_gate_open(void);
 
 #endif

@@ -4,12 +4,14 @@
 #include "tests/support/cmocka_test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "inject/sampling/exact_pace.h"
 #include "inject/sampling/kernel_sampler.h"
 #include "inject/sampling/launch_gate.h"
 #include "inject/sampling/sampling_session.h"
+#include "proto/kernel_refusal.h"
 #include "proto/options/sample_option.h"
 #include "sampling_fixture.h"
 #include "sampling_stub.h"
@@ -289,6 +291,39 @@ static void rates_are_whole_numbers(void **state)
 	}
 }
 
+static void *close_gate(void *is_closed)
+{
+	*(bool *)is_closed = launch_gate_close();
+	return NULL;
+}
+
+/* The last test: nothing mends the gate. */
+static void a_broken_gate_opens_no_window_and_is_said(void **state)
+{
+	bool is_closed = true;
+	pthread_t thread;
+
+	(void)state;
+	want(100);
+	assert_true(launch_gate_close());
+	assert_int_equal(pthread_create(&thread, NULL, close_gate, &is_closed), 0);
+	while (!launch_gate_is_broken())
+		sampling_fixture.later_s++;
+	pthread_join(thread, NULL);
+	assert_false(is_closed);
+	launch_gate_open();
+	launch(1, 3);
+	assert_int_equal(sampling_stub.contexts[0].nr_started, 0);
+	assert_false(exact_windows_are_wanted());
+	for (uint32_t i = 0; i < 3; i++)
+		sampling_fixture_step();
+	assert_false(exact_windows_are_wanted());
+	sampling_fixture_read();
+	assert_int_equal(sampling_fixture.nr_notices, 1);
+	assert_true(kernel_refusal_is(sampling_fixture.notice));
+	assert_non_null(strstr(sampling_fixture.notice, "any more: a launch waited 1 s"));
+}
+
 int main(void)
 {
 #define TEST(name)                                                                                 \
@@ -305,6 +340,7 @@ int main(void)
 		TEST(a_full_buffer_begins_another_session),
 		TEST(samples_keep_the_rate_and_windows_their_share),
 		TEST(rates_are_whole_numbers),
+		TEST(a_broken_gate_opens_no_window_and_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
