@@ -12,7 +12,6 @@
 #include "inject/base/nap.h"
 
 #define WAIT_TURNS    3u
-#define FIRST_TURNS   1000u   /* a thread that goes first has the lock by then */
 #define WAIT_PARTS    128u    /* pauses of a wait are such parts of it, */
 #define WAIT_LEAST_NS 50000   /* but none below this, */
 #define WAIT_MOST_NS  1000000 /* and none above */
@@ -25,19 +24,29 @@ bool metrics_lock_try(void)
 	return !atomic_load(&nr_first) && pthread_mutex_trylock(&lock) == 0;
 }
 
-static bool take(time_t seconds)
+static struct timespec after(time_t seconds)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += seconds;
-	return pthread_mutex_timedlock(&lock, &until) == 0;
+	return until;
+}
+
+static bool is_over(const struct timespec *until)
+{
+	const struct timespec now = after(0);
+
+	return now.tv_sec > until->tv_sec ||
+	       (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
 }
 
 bool metrics_lock_take(time_t seconds)
 {
-	for (uint32_t turn = 0; take(seconds); turn++) {
-		if (turn == FIRST_TURNS || !atomic_load(&nr_first))
+	const struct timespec until = after(seconds);
+
+	while (pthread_mutex_timedlock(&lock, &until) == 0) {
+		if (!atomic_load(&nr_first) || is_over(&until))
 			return true;
 		pthread_mutex_unlock(&lock);
 		sched_yield();
@@ -47,8 +56,10 @@ bool metrics_lock_take(time_t seconds)
 
 bool metrics_lock_take_first(void)
 {
+	const struct timespec until = after(METRICS_LOCK_FIRST_S);
+
 	atomic_fetch_add(&nr_first, 1);
-	bool is_taken = take(METRICS_LOCK_FIRST_S);
+	const bool is_taken = pthread_mutex_timedlock(&lock, &until) == 0;
 	atomic_fetch_sub(&nr_first, 1);
 	return is_taken;
 }

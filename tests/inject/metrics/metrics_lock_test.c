@@ -15,10 +15,40 @@ static struct {
 	_Atomic uint32_t nr_takes;
 	bool is_held, was_tried;
 	bool tries; /* at the next pthread_mutex_timedlock(), which is the test's own */
+	atomic_bool is_overtaken, waits; /* by a thread, which waits */
+	pthread_t overtakes, asks;
+	struct timespec until[2];
+	uint32_t nr_asked;
 } self;
 
 int __real_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until);
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until);
+
+static void *overtake(void *context)
+{
+	(void)context;
+	if (metrics_lock_take_first())
+		metrics_lock_release();
+	return NULL;
+}
+
+/* Once it has the lock for the first time, another thread waits for it that goes first. */
+static int take_and_be_overtaken(pthread_mutex_t *mutex, const struct timespec *until)
+{
+	if (!pthread_equal(pthread_self(), self.asks)) {
+		atomic_store(&self.waits, true);
+		return __real_pthread_mutex_timedlock(mutex, until);
+	}
+	const int result = __real_pthread_mutex_timedlock(mutex, until);
+
+	self.until[self.nr_asked++ % 2] = *until;
+	if (self.nr_asked == 1) {
+		assert_int_equal(pthread_create(&self.overtakes, NULL, overtake, NULL), 0);
+		while (!atomic_load(&self.waits))
+			sched_yield();
+	}
+	return result;
+}
 
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
@@ -26,7 +56,9 @@ int __wrap_pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec
 		self.tries = false;
 		self.was_tried = metrics_lock_try();
 	}
-	return __real_pthread_mutex_timedlock(mutex, until);
+	if (!atomic_load(&self.is_overtaken))
+		return __real_pthread_mutex_timedlock(mutex, until);
+	return take_and_be_overtaken(mutex, until);
 }
 
 /* The lock is held. */
@@ -109,12 +141,26 @@ static void a_lock_that_is_waited_for_is_not_tried(void **state)
 	metrics_lock_release();
 }
 
+static void who_is_overtaken_waits_no_longer(void **state)
+{
+	(void)state;
+	self.asks = pthread_self();
+	atomic_store(&self.is_overtaken, true);
+	assert_true(metrics_lock_take(METRICS_LOCK_CALLBACK_S));
+	metrics_lock_release();
+	pthread_join(self.overtakes, NULL);
+	atomic_store(&self.is_overtaken, false);
+	assert_in_range(self.nr_asked, 2, UINT32_MAX);
+	assert_memory_equal(&self.until[0], &self.until[1], sizeof(self.until[0]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_that_goes_first_waits_for_few),
 		cmocka_unit_test(a_lock_that_is_held_is_not_tried),
 		cmocka_unit_test(a_lock_that_is_waited_for_is_not_tried),
+		cmocka_unit_test(who_is_overtaken_waits_no_longer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
