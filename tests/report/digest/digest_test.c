@@ -1,6 +1,7 @@
 #include "report/digest/gpu_rows.h"
 #include "report/digest/host_lines.h"
 #include "report/digest/marked_steps.h"
+#include "report/digest/metric_callers.h"
 #include "report/digest/plane_refusal.h"
 
 #include <setjmp.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "report/metrics/report_metrics.h"
 #include "report/writers/busy_writer.h"
 
 #define MS   1000000ull
@@ -153,6 +155,49 @@ static void a_helper_that_launches_most_is_divided_by_its_callers(void **state)
 	assert_string_equal(divided(), "45 model.py:attention:12 > ops.py:launch:7\n"
 				       "30 model.py:mlp:30 > ops.py:launch:7\n"
 				       "20 model.py:tail:50\n");
+}
+
+/* A range from one of these launches, and a kernel twice from one line. */
+static void measured_rows_are_named_as_lines_are(void **state)
+{
+	LAUNCH(40, 1, 2, 4, 7);
+	LAUNCH(30, 1, 2, 5, 7);
+	LAUNCH(20, 1, 2, 11);
+	LAUNCH(5, 1, 3, 11);
+	struct report_metric_row rows[] = {
+		{.node = deep_leaves[0].node, .kernel = "gemm"},
+		{.node = deep_leaves[1].node, .kernel = "gemm"},
+		{.node = deep_leaves[1].node, .kernel = "step", .is_range = true},
+		{.node = deep_leaves[2].node, .kernel = "tail"},
+		{.node = deep_leaves[3].node, .kernel = "tail"},
+		{.kernel = "of no stack"},
+	};
+	const struct report_metrics metrics = {.rows = rows, .nr_rows = 6};
+	struct report_tree tree = {.strings = deep_strings,
+				   .nr_strings = DEEP_STRINGS,
+				   .frameworks = deep_frameworks,
+				   .nodes = deep,
+				   .nr_nodes = nr_deep,
+				   .leaves = deep_leaves,
+				   .nr_leaves = nr_deep_leaves,
+				   .metrics = &metrics};
+	struct metric_callers callers;
+
+	(void)state;
+	assert_int_equal(metric_callers_init(&callers, &tree), 0);
+	assert_int_equal(callers.nr, 6);
+	assert_string_equal(callers.texts[0], "model.py:attention:12 > ops.py:launch:7");
+	assert_string_equal(callers.texts[1], "model.py:mlp:30 > ops.py:launch:7");
+	assert_string_equal(callers.texts[2], "model.py:mlp:30 > ops.py:launch:7");
+	assert_string_equal(callers.texts[3], "train.py:step:88 > … > model.py:tail:50");
+	assert_string_equal(callers.texts[4], "train.py:warm_up:40 > … > model.py:tail:50");
+	assert_string_equal(callers.texts[5], "");
+	metric_callers_fini(&callers);
+	tree.metrics = NULL;
+	assert_int_equal(metric_callers_init(&callers, &tree), 0);
+	assert_int_equal(callers.nr, 0);
+	metric_callers_fini(&callers);
+	nr_deep = nr_deep_leaves = 0;
 }
 
 static void a_part_that_still_has_most_goes_on_outward(void **state)
@@ -471,6 +516,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_innermost_frame_of_the_program_is_the_line),
 		cmocka_unit_test(a_helper_that_launches_most_is_divided_by_its_callers),
+		cmocka_unit_test(measured_rows_are_named_as_lines_are),
 		cmocka_unit_test(a_part_that_still_has_most_goes_on_outward),
 		cmocka_unit_test(a_line_with_one_caller_or_half_of_the_time_stays_whole),
 		cmocka_unit_test(a_helper_with_one_caller_is_told_with_that_line),
