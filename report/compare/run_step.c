@@ -39,15 +39,22 @@ static struct pace pace_of(const struct run_work *work, enum run_unit unit)
 	const double work_ns = (double)work->items[RUN_WORK_ALL].ns;
 	const struct run_stretch *of = &work->pace.of;
 	const double gpu_steps = steps * gpus_of(work, unit);
-	double step_ns = NAN;
+	/* In whole nanoseconds, as a report says it. */
+	const double whole_ns = steps > 0 && work->pace.window_ns
+					? floor((double)work->pace.window_ns *
+						run_counts_ranks(&work->counts, unit) / steps)
+					: NAN;
+	double step_ns = whole_ns;
 
 	/* A step has as much work wherever it is, so all but the busy part of it is idle. The idle time of the whole
-	 * run does not tell this part, as it contains the start, which step_ns leaves out. */
-	if (steps > 0 && of->work_ns > 0)
+	 * run does not tell this part, as it contains the start, which step_ns leaves out. To leave it out makes a
+	 * step no longer: if few tenths say so, they are not like the others. A GPU may have a part of a rank's time,
+	 * where it has several. */
+	if (steps > 0 && of->work_ns > 0) {
 		step_ns = of->wall_ns / of->work_ns * work_ns / steps;
-	else if (steps > 0 && work->pace.window_ns)
-		step_ns = (double)work->pace.window_ns * run_counts_ranks(&work->counts, unit) /
-			  steps;
+		if (whole_ns > 0 && gpus_of(work, unit) <= 1)
+			step_ns = fmin(step_ns, whole_ns);
+	}
 	if (!(step_ns > 0))
 		return (struct pace){NAN, NAN, NAN};
 	return (struct pace){

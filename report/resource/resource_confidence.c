@@ -25,6 +25,11 @@ static enum resource_confidence of_error(double error)
 				       : RESOURCE_LOW;
 }
 
+bool resource_confidence_is_above(enum resource resource, double rate)
+{
+	return resource_unit(resource) == RESOURCE_NS && rate > NS_PER_S * (1 + HIGH_ERROR);
+}
+
 enum resource_confidence resource_confidence_idle(const struct resource_usage_device *device,
 						  enum resource resource)
 {
@@ -75,7 +80,8 @@ enum resource_confidence resource_confidence_work(const struct resource_usage_de
 		larger(larger(fit->class_rate[class], fit->work_rate), resource_little(resource));
 	const double apart = fit->apart[class];
 
-	if (fit->error_rate[class] == RESOURCE_RATE_UNKNOWN || rate == 0)
+	if (fit->error_rate[class] == RESOURCE_RATE_UNKNOWN || rate == 0 ||
+	    resource_confidence_is_above(resource, (double)fit->class_rate[class]))
 		return RESOURCE_LOW;
 	const enum resource_confidence of_apart = apart >= APART_HIGH     ? RESOURCE_HIGH
 						  : apart >= APART_MEDIUM ? RESOURCE_MEDIUM

@@ -2,6 +2,7 @@
 #ifndef RESOURCE_CONFIDENCE_H
 #define RESOURCE_CONFIDENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "resource_usage.h"
@@ -19,9 +20,14 @@ enum resource_confidence {
  * than there are classes have work. The standard error of the class's rate is at most a twentieth, and the fit
  * misses a twentieth at most. A quarter of the class's time lies apart. Medium: the idle rate is known, both
  * errors are at most a fifth, and a twentieth lies apart. The error is compared with the rate of the class, or of
- * all work, or with resource_little(), whichever is the largest. It is at most the confidence in the rest. */
+ * all work, or with resource_little(), whichever is the largest. It is at most the confidence in the rest, and low of
+ * a rate that cannot be (resource_confidence_is_above()). */
 enum resource_confidence resource_confidence_work(const struct resource_usage_device *device,
 						  enum resource resource, uint32_t class);
+
+/* Returns whether a rate is above all that there is of a use, by more than the error of a sure fit. Of energy and bytes
+ * none is. */
+bool resource_confidence_is_above(enum resource resource, double rate);
 
 /* Returns the confidence in the idle rate. */
 enum resource_confidence resource_confidence_idle(const struct resource_usage_device *device,

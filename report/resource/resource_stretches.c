@@ -182,6 +182,12 @@ void resource_stretches_begin(struct resource_stretches *stretches, uint64_t ns)
 		stretches->list[i].is_thin = true;
 }
 
+void resource_stretches_end(struct resource_stretches *stretches, uint64_t ns)
+{
+	for (uint32_t i = stretches->count; i-- && stretches->list[i].end_ns > ns;)
+		stretches->list[i].is_thin = true;
+}
+
 /* Returns the time of a stretch in windows that are kept at a level. */
 static uint64_t kept_ns(const struct resource_stretch *stretch, uint32_t level)
 {

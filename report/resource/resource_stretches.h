@@ -52,6 +52,9 @@ void resource_stretches_clear(struct resource_stretches *stretches);
 /* Marks stretches that begin before a time as thin: nothing is known of their work. */
 void resource_stretches_begin(struct resource_stretches *stretches, uint64_t ns);
 
+/* The same of those that end after a time. */
+void resource_stretches_end(struct resource_stretches *stretches, uint64_t ns);
+
 /* Computes the scales of work that is kept at a level (kept_log.h), and marks stretches of which too little is kept. */
 void resource_stretches_scale(struct resource_stretches *stretches, uint32_t level, double *scales);
 

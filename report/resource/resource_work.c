@@ -18,6 +18,7 @@
 struct reading {
 	const struct resource_work_source *source;
 	struct resource_work *works; /* by device of the usage */
+	bool *has_process;           /* owns; by process, whether the timeline has work of it */
 };
 
 int resource_work_open(struct resource_work *work, const struct resource_usage_device *device,
@@ -61,6 +62,9 @@ static int take_events(void *context, const struct message_events *events)
 		struct resource_work *work = &reading->works[device - usage->devices];
 		if (work->ns == 0 || record->start_ns < work->first_ns)
 			work->first_ns = record->start_ns;
+		if (record->end_ns > work->last_ns)
+			work->last_ns = record->end_ns;
+		reading->has_process[events->process_id] = true;
 		work->ns = ledger_add_saturating(work->ns, record->end_ns - record->start_ns);
 		const uint32_t class = resource_classes_find(device, &key);
 		resource_stretches_add(&work->stretches, class, record->start_ns, record->end_ns,
@@ -80,19 +84,39 @@ static uint64_t all_work_ns(const struct resource_usage_device *device)
 	return ns;
 }
 
+/* Returns whether the timeline has nothing of a process that worked on a device. */
+static bool lacks_process(const struct reading *reading, uint32_t device)
+{
+	const struct roster *roster = reading->source->profile->collection->roster;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++)
+		if (reading->source->device_of[id] && !reading->has_process[id] &&
+		    resource_usage_has(roster_process(roster, id), device))
+			return true;
+	return false;
+}
+
 int resource_work_read(struct resource_work *works, const struct resource_work_source *source,
 		       const char *store_path, bool *has_all)
 {
 	const struct profile *profile = source->profile;
-	struct reading reading = {.source = source, .works = works};
+	const uint32_t nr = roster_size(profile->collection->roster).processes;
+	struct reading reading = {
+		.source = source, .works = works, .has_process = calloc(nr + 1ul, sizeof(bool))};
 	const struct event_asks asks = {
 		.take = take_events,
 		.context = &reading,
 		.profile = profile->has_timeline ? profile->timeline_id : NULL,
 	};
 	struct event_sums sums = {0};
-	const int error = event_reader_read(store_path, &asks, &sums);
 
+	*has_all = false;
+	if (!reading.has_process)
+		return -ENOMEM;
+	const int error = event_reader_read(store_path, &asks, &sums);
+	for (uint32_t i = 0; i < source->usage->nr_devices; i++)
+		works[i].lacks_process = lacks_process(&reading, source->usage->devices[i].device);
+	free(reading.has_process);
 	*has_all = !error && !sums.damaged && !sums.lost_events && !sums.compressed;
 	return error == -ENOMEM ? error : 0;
 }
@@ -148,6 +172,19 @@ static int add_process(struct resource_stretches *stretches, bool is_short,
 	return error;
 }
 
+/* Returns whether a process that worked on a device worked on others, too: single pieces do not name theirs. */
+static bool has_several(const struct resource_usage_device *device,
+			const struct resource_work_source *source)
+{
+	const struct roster *roster = source->profile->collection->roster;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++)
+		if (source->device_of[id] == RESOURCE_CLASSES_SEVERAL &&
+		    resource_usage_has(roster_process(roster, id), device->device))
+			return true;
+	return false;
+}
+
 /* is_short: the stretches are samples. */
 static int add_kept(struct resource_stretches *stretches, bool is_short,
 		    const struct resource_usage_device *device,
@@ -157,12 +194,10 @@ static int add_kept(struct resource_stretches *stretches, bool is_short,
 	const uint32_t nr = roster_size(collection->roster).processes;
 	int error = 0;
 
-	for (uint32_t id = 1; id <= nr; id++)
-		if (source->device_of[id] == RESOURCE_CLASSES_SEVERAL &&
-		    resource_usage_has(roster_process(collection->roster, id), device->device))
-			*unfitted = RESOURCE_SEVERAL_GPUS;
-	if (*unfitted)
+	if (has_several(device, source)) {
+		*unfitted = RESOURCE_SEVERAL_GPUS;
 		return 0;
+	}
 	resource_stretches_clear(stretches);
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		if (source->device_of[id] == device->device)
@@ -178,15 +213,19 @@ int resource_work_finish(struct resource_work *work, const struct resource_usage
 	struct resource_stretches *const both[] = {&work->stretches, &work->samples};
 	const uint32_t nr_lists = work->samples.count ? 2 : 1; /* each reads all kept pieces */
 	const uint64_t all_ns = all_work_ns(device);
+	const bool is_whole = work->ns >= all_ns - all_ns / WHOLE_PART;
 	int error = 0;
 
 	*unfitted = RESOURCE_FITTED;
 	for (uint32_t i = 0; i < nr_lists && !error; i++) {
 		resource_stretches_settle(both[i], NULL);
-		if (!has_all || work->ns == 0)
+		if (!has_all || work->ns == 0 ||
+		    (!is_whole && work->lacks_process && !has_several(device, source)))
 			error = add_kept(both[i], i > 0, device, source, unfitted);
-		else if (work->ns < all_ns - all_ns / WHOLE_PART)
+		else if (!is_whole)
 			resource_stretches_begin(both[i], work->first_ns);
+		if (!is_whole && work->lacks_process && has_several(device, source))
+			resource_stretches_end(both[i], work->last_ns);
 	}
 	return error;
 }

@@ -23,8 +23,9 @@ struct resource_work_source {
 struct resource_work {
 	struct resource_stretches stretches; /* rows of telemetry */
 	struct resource_stretches samples;   /* shorter ones, of use alone; empty: none are kept */
-	uint64_t first_ns;                   /* its first work in the timeline */
-	uint64_t ns;                         /* of all its work there */
+	uint64_t first_ns, last_ns; /* its first work in the timeline, and its last one's end */
+	uint64_t ns;                /* of all its work there */
+	bool lacks_process; /* it has nothing of some process, as of a merged run without a timeline */
 };
 
 /* Makes the stretches of a device, without work. 0; -EPROTO, -EIO, -ENOMEM. Call close() in either case. */
@@ -38,7 +39,8 @@ void resource_work_close(struct resource_work *work);
 int resource_work_read(struct resource_work *works, const struct resource_work_source *source,
 		       const char *store_path, bool *has_all);
 
-/* Ends reading, and takes kept pieces where the timeline has not all. *unfitted: why that is not enough. 0; -EPROTO,
+/* Ends reading, and takes kept pieces where the timeline has not all, or lacks a process. Without pieces of one GPU
+ * alone only the timeline's time is used. *unfitted: why that is not enough. 0; -EPROTO,
  * -EIO, -ENOMEM. */
 int resource_work_finish(struct resource_work *work, const struct resource_usage_device *device,
 			 const struct resource_work_source *source, bool has_all,

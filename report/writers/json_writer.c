@@ -380,7 +380,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	if (!error)
 		error = stall_writer_json(out, tree);
 	resource_writer_json(out, tree);
-	metrics_writer_json(out, tree);
+	if (!error)
+		error = metrics_writer_json(out, tree);
 	row_text_json(out, "leaves", write_leaf, &(struct leaves){tree, ranks}, tree->leaves,
 		      tree->nr_leaves, sizeof(*tree->leaves));
 	fputs("}\n", out);

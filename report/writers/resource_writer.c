@@ -1,17 +1,21 @@
 #include "resource_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "report/digest/report_refusal.h"
 #include "report/model/report_summary.h"
+#include "report/resource/resource_confidence.h"
 #include "report/resource/resource_usage.h"
 
 #define PER_K        1000.0
 #define NS_PER_S     1e9
 #define BYTES_PER_GB 1e9
 #define OTHER_WORK   "[other work]"
+#define APART_NOTED                                                                                \
+	0.01 /* energy is less by so much than power and time make: people would ask why */
 
 struct term {
 	const char *name;  /* in JSON */
@@ -67,7 +71,8 @@ const char *resource_writer_amount(enum resource resource, uint64_t amount, char
 	return report_summary_bytes(amount, text);
 }
 
-/* Writes an amount in a second: "70.0 W", "91.2%", "112.4 GB/s". */
+/* Writes an amount in a second: "70.0 W", "91.2%", "112.4 GB/s". A use above all by no more than the error of a sure
+ * fit is all; one further above is no figure. */
 static const char *rate_text(enum resource resource, double rate, char *text)
 {
 	switch (resource_unit(resource)) {
@@ -75,13 +80,23 @@ static const char *rate_text(enum resource resource, double rate, char *text)
 		snprintf(text, RESOURCE_TEXT_SIZE, "%.1f W", rate / PER_K);
 		return text;
 	case RESOURCE_NS:
-		snprintf(text, RESOURCE_TEXT_SIZE, "%.1f%%", 100 * rate / NS_PER_S);
+		if (resource_confidence_is_above(resource, rate))
+			snprintf(text, RESOURCE_TEXT_SIZE, ">100%%");
+		else
+			snprintf(text, RESOURCE_TEXT_SIZE, "%.1f%%",
+				 100 * fmin(rate / NS_PER_S, 1));
 		return text;
 	case RESOURCE_BYTES:
 		break;
 	}
 	snprintf(text, RESOURCE_TEXT_SIZE, "%.1f GB/s", rate / BYTES_PER_GB);
 	return text;
+}
+
+/* Returns whether a fit tells work from idle: else it explains all by work, so what it misses says nothing. */
+static bool has_error(const struct report_resource *row)
+{
+	return !row->unfitted && row->idle_kind != RESOURCE_IDLE_UNKNOWN;
 }
 
 /* ---- tables */
@@ -109,7 +124,7 @@ static void write_resource(struct text_table *table, const struct report_tree *t
 				? "-"
 				: resource_confidence_word(row->idle_confidence));
 	text_table_cell(table, "%s",
-			row->unfitted ? "-" : report_summary_share(row->residual, 1, text));
+			has_error(row) ? report_summary_share(row->residual, 1, text) : "-");
 	if (!is_energy(tree))
 		text_table_cell(table, "%s", resource_label(resource));
 	text_table_cell(table, "%s %s", tree->strings[gpu->host], gpu_text(gpu, text));
@@ -173,9 +188,9 @@ static int write_energy(FILE *out, const struct report_tree *tree,
 					: rate_text(RESOURCE_ENERGY, (double)value->rate, text));
 		text_table_cell(
 			&table, "%s",
-			resource->unfitted || value->error_rate == RESOURCE_RATE_UNKNOWN
-				? "-"
-				: rate_text(RESOURCE_ENERGY, (double)value->error_rate, text));
+			has_error(resource) && value->error_rate != RESOURCE_RATE_UNKNOWN
+				? rate_text(RESOURCE_ENERGY, (double)value->error_rate, text)
+				: "-");
 		text_table_cell(&table, "%s",
 				resource->unfitted ? "-"
 						   : report_summary_share(value->apart, 1, text));
@@ -238,6 +253,45 @@ static int write_use(FILE *out, const struct report_tree *tree, const struct rep
 	return text_table_end(&table);
 }
 
+/* Says of the table of energy what its figures do not say of one another. */
+static void write_energy_notes(FILE *out, const struct report_gpu_usage *gpu, uint32_t top)
+{
+	const struct report_resource *row = &gpu->resources[RESOURCE_ENERGY];
+	bool is_less = false;
+
+	for (uint32_t i = 0; i < gpu->nr_classes && i < top && !row->unfitted; i++) {
+		const struct report_resource_value *value =
+			&gpu->classes[i].values[RESOURCE_ENERGY];
+		const double all = (double)value->rate * (double)gpu->classes[i].ns / NS_PER_S;
+
+		is_less |= (double)value->amount < all * (1 - APART_NOTED);
+	}
+	if (is_less)
+		fputs("energy is that between readings, time that of all work: so energy is less "
+		      "than "
+		      "added power for this time\n",
+		      out);
+	if (!row->unfitted && row->idle_kind == RESOURCE_IDLE_UNKNOWN)
+		fputs("the power without work is not known, so the added power has it, too\n", out);
+}
+
+static void write_use_notes(FILE *out, const struct report_gpu_usage *gpu, uint32_t top)
+{
+	bool is_above = false;
+
+	for (uint32_t i = 0; i < gpu->nr_classes && i < top; i++)
+		for (uint32_t resource = RESOURCE_SM; resource < RESOURCES; resource++)
+			is_above |= gpu->resources[resource].ns && gpu->classes[i].ns &&
+				    resource_confidence_is_above(
+					    (enum resource)resource,
+					    mean_of(&gpu->resources[resource], &gpu->classes[i],
+						    &gpu->classes[i].values[resource]));
+	if (is_above)
+		fputs(">100%: counters say more than this work can use, as where another program "
+		      "uses the GPU, too\n",
+		      out);
+}
+
 /* All resources have the same work, so one reason holds for them all. */
 static enum resource_unfitted reason_of(const struct report_gpu_usage *gpu)
 {
@@ -295,6 +349,10 @@ int resource_writer_table(FILE *out, const struct report_tree *tree, const struc
 			unfitted[reason].words);
 		error = is_energy(tree) ? write_energy(out, tree, gpu, form, top)
 					: write_use(out, tree, gpu, form, top);
+		if (is_energy(tree))
+			write_energy_notes(out, gpu, top);
+		else
+			write_use_notes(out, gpu, top);
 		write_samples(out, gpu);
 		if (gpu->resources[RESOURCE_ENERGY].lost_ns)
 			fprintf(out, "its counter was not known, or began anew, for %s\n",
@@ -337,7 +395,8 @@ static void write_value(struct row_text *out, const struct report_gpu_usage *gpu
 	row_text_string(&text, "confidence", resource_confidence_word(value->confidence));
 	row_text_number(&text, "added_per_second", is_fitted, (int64_t)value->rate);
 	row_text_number(&text, "error_per_second",
-			is_fitted && value->error_rate != RESOURCE_RATE_UNKNOWN,
+			has_error(&gpu->resources[resource]) &&
+				value->error_rate != RESOURCE_RATE_UNKNOWN,
 			(int64_t)value->error_rate);
 	write_share(&text, "apart", is_fitted, value->apart);
 	fputc('}', out->out);
@@ -386,7 +445,7 @@ static void write_sum(struct row_text *out, const struct report_gpu_usage *gpu, 
 	row_text_count(&text, "intervals", row->intervals);
 	row_text_number(&text, "sample_ns", row->sample_ns > 0, (int64_t)row->sample_ns);
 	write_share(&text, "sample_mismatch", row->sample_ns > 0, row->sample_mismatch);
-	write_share(&text, "error", !row->unfitted, row->residual);
+	write_share(&text, "error", has_error(row), row->residual);
 	fputc('}', out->out);
 }
 

@@ -428,20 +428,24 @@ static void write_callers(FILE *out, const struct host_callers *callers)
 	putc(']', out);
 }
 
-static void write_metrics(FILE *out, const struct report_tree *tree)
+/* Returns 0 or -ENOMEM, as those below. */
+static int write_metrics(FILE *out, const struct report_tree *tree)
 {
 	char type[METRIC_FIGURES_TYPE];
 
 	if (!tree->metrics)
-		return;
-	metrics_writer_json(out, tree);
+		return 0;
+	const int error = metrics_writer_json(out, tree);
 	json_text_member(out, "tensor_type", metric_figures_type(tree->metrics, type));
+	return error;
 }
 
 /* Writes what the page's tables show beside the leaves. Numbers above 2^53 are rounded there. */
-static void write_tables(FILE *out, const struct report_tree *tree,
-			 const struct html_options *options)
+static int write_tables(FILE *out, const struct report_tree *tree,
+			const struct html_options *options)
 {
+	int error = 0;
+
 	fputs(",\n", out);
 	if (options->statistics) {
 		json_writer_steps(out, tree, options->busy, options->statistics);
@@ -457,14 +461,15 @@ static void write_tables(FILE *out, const struct report_tree *tree,
 		straggler_verdicts_json(out, options->straggler);
 	json_writer_memory(out, tree);
 	if (!options->diff)
-		write_metrics(out, tree);
+		error = write_metrics(out, tree);
 	if (options->strips)
 		strips_writer_json(out, options->strips, options->pieces != NULL, options->path);
+	return error;
 }
 
-static void write_profile(FILE *out, const struct report_tree *tree,
-			  const struct dimension_table *table, const struct host_callers *callers,
-			  const struct html_options *options)
+static int write_profile(FILE *out, const struct report_tree *tree,
+			 const struct dimension_table *table, const struct host_callers *callers,
+			 const struct html_options *options)
 {
 	fputs("{\"version\":1,\"title\":", out);
 	html_text_json(out, tree->title);
@@ -494,11 +499,12 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 		has_frameworks(tree) ? "true" : "false", has_durations(tree) ? "true" : "false");
 	write_resources(out, tree);
 	write_callers(out, callers);
-	write_tables(out, tree, options);
+	const int error = write_tables(out, tree, options);
 	fprintf(out, "\"nodes\":%" PRIu32 ",\"dimensions\":%" PRIu32 ",\"leaves\":%" PRIu32 "}",
 		tree->nr_nodes, table->nr_rows, tree->nr_leaves);
 	putc('\0', out);
 	write_columns(out, tree, table, options->diff, options->strips, options->pieces);
+	return error;
 }
 
 static bool nodes_are_valid(const struct report_tree *tree)
@@ -576,11 +582,11 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 	write_part(out, &html_page_before_title);
 	html_text_write(out, tree->title);
 	write_part(out, &html_page_before_profile);
-	write_profile(stream, tree, &table, &callers, options);
+	const int error = write_profile(stream, tree, &table, &callers, options);
 	fclose(stream);
 	fclose(base64);
 	write_part(out, &html_page_end);
 	host_callers_fini(&callers);
 	dimension_table_fini(&table);
-	return text_file_flush(out);
+	return error ? error : text_file_flush(out);
 }

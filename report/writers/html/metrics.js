@@ -6,7 +6,7 @@ const giga = (value, unit) => value >= 1000 ? `${(value / 1000).toFixed(2)} T${u
 const ofPeak = (value, peak) => value !== null && peak ? 100 * value / peak : -1;
 
 function makeMetrics() {
-	const rows = profile.kernel_metrics.map((row) => ({ ...row, frames: row.stack.split(";") }));
+	const rows = profile.kernel_metrics;
 	const figure = (label, of, text, help) => ({ label, help, value: (row) => of(row) ?? -1, text: (row) => figureText(of(row), text) });
 	const share = (label, of, help) => ({ label, help, value: of, text: (row) => of(row) < 0 ? "–" : `${of(row).toFixed(1)} %` });
 	const nameOf = ({ kernel, range }) => (range ? "[range] " : "") + visibleText(kernel);
@@ -15,7 +15,7 @@ function makeMetrics() {
 			metrics.map(({ name, count, mean, min, max, too_low }) => `${visibleText(name)}: ` + (count ? `${mean} (${min} to ${max})` : "–") +
 				(count < measured ? `, ${grouped(count)} of ${grouped(measured)} measurements have it` : "") +
 				(too_low ? ", too low: the measurement's own time is in it" : "")).join("\n") },
-		{ ...textColumn("Launched by", ({ frames }) => visibleText(frames.at(-2) ?? frames.at(-1))), title: ({ stack }) => visibleText(stack) },
+		{ ...textColumn("Launched by", ({ launched_by: line }) => visibleText(line)), title: ({ stack }) => visibleText(stack) },
 		timeColumn("Time", ({ ns }) => ns), countColumn("Launches", ({ launches }) => launches),
 		{ ...countColumn("Measured", ({ measured }) => measured, "measurements; *: their parts are of different launches"),
 			text: ({ measured, passes }) => grouped(measured) + (passes > 1 ? "*" : "") },

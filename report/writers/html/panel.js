@@ -35,10 +35,12 @@ function figuresOf(frame) {
 	return figures;
 }
 
-// A resource's amount, its mean in the time of work, and how sure it is. Amounts of all time have no such mean.
+// A resource's amount, its mean in the time of work, and how sure it is. Amounts of all time have no such mean. More than
+// all of a GPU cannot be used: a twentieth is an error of the fit, more is not this work's.
 function resourceFigures(frame, resource, label, unit, time) {
 	const amount = sumOf(frame, resource), [medium, low] = UNSURE.map((part) => sumOf(frame, resource + part));
-	const mean = unit === "mJ" || time === 0n || holdsIdle(frame) ? "" : unit === "ns" ? percentText(amount, time) :
+	const mean = unit === "mJ" || time === 0n || holdsIdle(frame) ? "" : unit === "ns" ?
+		(20n * amount > 21n * time ? ">100 %, which is not this work's alone" : percentText(amount < time ? amount : time, time)) :
 		`${(Number(amount) / Number(time)).toFixed(1)} GB/s`;
 	const sure = [["high", amount - medium - low], ["medium", medium], ["low", low]].filter(([, part]) => part > 0n);
 	const figures = [[label, `${weightText(resource, amount)}${mean && `, ${mean}`}`, `${grouped(amount)} ${unit}`]];

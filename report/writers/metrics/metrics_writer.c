@@ -8,6 +8,7 @@
 
 #include "metrics_summary.h"
 
+#include "report/digest/metric_callers.h"
 #include "report/metrics/metric_figures.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
@@ -17,7 +18,6 @@
 
 #define NUMBER_SIZE 32u
 #define KILO        1000.0
-#define CALLER_SIZE 1024u
 #define TOP         20u /* by default */
 #define RANGE       "[range] "
 #define TOO_LOW     " (too low: the measurement's own time is in it)"
@@ -28,57 +28,6 @@ struct entry {
 	const struct report_metric_row *row;
 	const struct report_metric *metric;
 };
-
-/* Returns the frame so many calls out of a node; REPORT_NODE_ROOT: there are fewer. */
-static uint32_t outer(const struct report_tree *tree, uint32_t node, uint32_t calls)
-{
-	while (calls-- && node != REPORT_NODE_ROOT)
-		node = tree->nodes[node].parent;
-	return node;
-}
-
-/* Returns how many calls out of their own two rows of a name differ. */
-static uint32_t distance(const struct report_tree *tree, uint32_t a, uint32_t b)
-{
-	uint32_t calls = 1;
-
-	a = outer(tree, a, 1);
-	b = outer(tree, b, 1);
-	for (; a != REPORT_NODE_ROOT && b != REPORT_NODE_ROOT; calls++) {
-		if (tree->nodes[a].name != tree->nodes[b].name)
-			break;
-		a = tree->nodes[a].parent;
-		b = tree->nodes[b].parent;
-	}
-	return calls;
-}
-
-/* Writes the frame that made the call, behind the one that tells the row from others of its name: "forward > launch".
- * A node's innermost frame is the call. */
-static const char *caller_of(const struct report_tree *tree, const struct report_metric_row *row,
-			     uint32_t nr_rows, char text[static CALLER_SIZE])
-{
-	const uint32_t parent = outer(tree, row->node, 1);
-	const uint32_t caller = parent == REPORT_NODE_ROOT ? row->node : parent;
-	uint32_t calls = 1;
-
-	for (uint32_t i = 0; i < nr_rows; i++) {
-		const struct report_metric_row *other = &tree->metrics->rows[i];
-
-		if (other == row || other->is_range != row->is_range ||
-		    strcmp(other->kernel, row->kernel) != 0)
-			continue;
-		const uint32_t apart = distance(tree, row->node, other->node);
-		calls = apart > calls ? apart : calls;
-	}
-	const uint32_t first = outer(tree, row->node, calls);
-	if (calls == 1 || first == REPORT_NODE_ROOT)
-		snprintf(text, CALLER_SIZE, "%s", tree->strings[tree->nodes[caller].name]);
-	else
-		snprintf(text, CALLER_SIZE, "%s%s%s", tree->strings[tree->nodes[first].name],
-			 calls == 2 ? " > " : " > … > ", tree->strings[tree->nodes[caller].name]);
-	return text;
-}
 
 static struct metric_figures figures_of(const struct report_tree *tree,
 					const struct report_metric_row *row)
@@ -149,9 +98,8 @@ static uint32_t figures_in(const struct report_tree *tree, uint32_t nr_rows)
 
 /* shown: a set of enum figure_column. */
 static void write_row(struct text_table *table, const struct report_tree *tree,
-		      const struct report_metric_row *row, uint32_t nr_rows, uint32_t shown)
+		      const struct report_metric_row *row, const char *caller, uint32_t shown)
 {
-	char caller[CALLER_SIZE];
 	const struct metric_figures figures = figures_of(tree, row);
 	char text[NUMBER_SIZE];
 
@@ -172,7 +120,7 @@ static void write_row(struct text_table *table, const struct report_tree *tree,
 	else if (shown & FIGURE_INTENSITY)
 		text_table_cell(table, "%.1f", figures.flops_per_byte);
 	text_table_cell(table, "%s%s", row->is_range ? RANGE : "", row->kernel);
-	text_table_cell(table, "%s", caller_of(tree, row, nr_rows, caller));
+	text_table_cell(table, "%s", caller);
 }
 
 static const char *heading_of(const struct report_metrics *metrics)
@@ -187,7 +135,7 @@ static const char *heading_of(const struct report_metrics *metrics)
 }
 
 static int write_rows(FILE *out, const struct report_tree *tree, const struct text_form *form,
-		      uint32_t top)
+		      const struct metric_callers *callers, uint32_t top)
 {
 	char type[METRIC_FIGURES_TYPE], tensor[NUMBER_SIZE];
 	const struct {
@@ -219,7 +167,7 @@ static int write_rows(FILE *out, const struct report_tree *tree, const struct te
 		if (!columns[i].figure || shown & columns[i].figure)
 			text_table_column(&table, &columns[i].column);
 	for (uint32_t i = 0; i < nr_rows; i++)
-		write_row(&table, tree, &metrics->rows[i], nr_rows, shown);
+		write_row(&table, tree, &metrics->rows[i], callers->texts[i], shown);
 	int error = text_table_end(&table);
 	if (metrics->nr_rows > top)
 		fprintf(out, "%14s %s more\n", "",
@@ -258,13 +206,11 @@ static void write_value(struct text_table *table, double value)
 }
 
 static int write_all(FILE *out, const struct report_tree *tree, const struct text_form *form,
-		     const struct report_metric_row *row, uint32_t nr_rows)
+		     const struct report_metric_row *row, const char *caller)
 {
 	struct text_table table;
-	char caller[CALLER_SIZE];
 
-	fprintf(out, "\n%s%s, launched by %s\n", row->is_range ? RANGE : "", row->kernel,
-		caller_of(tree, row, nr_rows, caller));
+	fprintf(out, "\n%s%s, launched by %s\n", row->is_range ? RANGE : "", row->kernel, caller);
 	text_table_begin(&table, out, form);
 	text_table_column(&table, &(struct text_column){"mean", 16, 0, false, 0});
 	text_table_column(&table, &(struct text_column){"min", 16, 1, false, 0});
@@ -289,15 +235,12 @@ static int write_all(FILE *out, const struct report_tree *tree, const struct tex
 	return text_table_end(&table);
 }
 
-int metrics_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
-			 uint32_t top)
+static int write_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
+		       const struct metric_callers *callers, uint32_t top)
 {
-	int error;
-
-	if (!tree->metrics)
-		return 0;
-	error = write_rows(out, tree, form, top);
+	const int error = write_rows(out, tree, form, callers, top);
 	const uint64_t passes = most_passes(tree->metrics);
+
 	if (passes > 1)
 		fprintf(out,
 			"* a measurement takes up to %" PRIu64
@@ -308,23 +251,41 @@ int metrics_writer_table(FILE *out, const struct report_tree *tree, const struct
 	return error;
 }
 
+int metrics_writer_table(FILE *out, const struct report_tree *tree, const struct text_form *form,
+			 uint32_t top)
+{
+	struct metric_callers callers;
+
+	if (!tree->metrics)
+		return 0;
+	int error = metric_callers_init(&callers, tree);
+	if (!error)
+		error = write_table(out, tree, form, &callers, top);
+	metric_callers_fini(&callers);
+	return error;
+}
+
 int metrics_writer_report(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			  uint32_t top)
 {
 	const struct report_metrics *metrics = tree->metrics;
-	int error;
+	struct metric_callers callers;
+	int error = metric_callers_init(&callers, tree);
 
+	if (error)
+		return error;
 	if (top == 0)
 		top = TOP;
 	report_summary_title(out, tree);
 	if (!metrics) {
 		fputc('\n', out);
 		metrics_summary_none(out, tree);
+	} else {
+		error = write_table(out, tree, form, &callers, top);
 	}
-	const uint32_t nr_rows = !metrics ? 0 : metrics->nr_rows < top ? metrics->nr_rows : top;
-	error = metrics_writer_table(out, tree, form, top);
-	for (uint32_t i = 0; i < nr_rows && !error; i++)
-		error = write_all(out, tree, form, &metrics->rows[i], nr_rows);
+	for (uint32_t i = 0; i < callers.nr && i < top && !error; i++)
+		error = write_all(out, tree, form, &metrics->rows[i], callers.texts[i]);
+	metric_callers_fini(&callers);
 	fputc('\n', out);
 	report_summary_write(out, tree, "");
 	report_summary_notices(out, tree, "");
@@ -387,12 +348,21 @@ static void write_metric(struct row_text *out, const void *of)
 	write_values(out, metric);
 }
 
+/* What an array is written from. */
+struct table {
+	const struct report_tree *tree;
+	const struct metric_callers *callers;
+};
+
 static void write_object(struct row_text *out, const void *of)
 {
-	const struct entry entry = {out->context, of, NULL};
+	const struct table *table = out->context;
+	const struct entry entry = {table->tree, of, NULL};
 	const struct metric_figures figures = figures_of(entry.tree, entry.row);
 
 	write_subject(out, &entry);
+	row_text_string(out, "launched_by",
+			table->callers->texts[entry.row - entry.tree->metrics->rows]);
 	write_number(out, "bytes_per_ns", figures.bytes_per_ns);
 	write_number(out, "bytes_peak_per_ns", figures.bytes_peak_per_ns);
 	write_number(out, "flops_per_ns", figures.flops_per_ns);
@@ -404,13 +374,20 @@ static void write_object(struct row_text *out, const void *of)
 		      sizeof(struct report_metric));
 }
 
-void metrics_writer_json(FILE *out, const struct report_tree *tree)
+int metrics_writer_json(FILE *out, const struct report_tree *tree)
 {
+	struct metric_callers callers;
+
 	if (!tree->metrics)
-		return;
-	row_text_json(out, "kernel_metrics", write_object, tree, tree->metrics->rows,
-		      tree->metrics->nr_rows, sizeof(*tree->metrics->rows));
+		return 0;
+	const int error = metric_callers_init(&callers, tree);
+	if (error)
+		return error;
+	row_text_json(out, "kernel_metrics", write_object, &(struct table){tree, &callers},
+		      tree->metrics->rows, tree->metrics->nr_rows, sizeof(*tree->metrics->rows));
 	fputs(",\n", out);
+	metric_callers_fini(&callers);
+	return 0;
 }
 
 int metrics_writer_csv(FILE *out, const struct report_tree *tree)

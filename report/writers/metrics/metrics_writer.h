@@ -21,8 +21,9 @@ int metrics_writer_table(FILE *out, const struct report_tree *tree, const struct
 int metrics_writer_report(FILE *out, const struct report_tree *tree, const struct text_form *form,
 			  uint32_t top);
 
-/* Writes the array "kernel_metrics" (docs/json.md), and a comma; nothing if none was measured. */
-void metrics_writer_json(FILE *out, const struct report_tree *tree);
+/* Writes the array "kernel_metrics" (docs/json.md), and a comma; nothing if none was measured. 0;
+ * -ENOMEM: it is missing. */
+int metrics_writer_json(FILE *out, const struct report_tree *tree);
 
 /* Writes a heading, and a line for each metric of each row. 0; -ENOSPC, -EIO …: out did not take everything. */
 int metrics_writer_csv(FILE *out, const struct report_tree *tree);

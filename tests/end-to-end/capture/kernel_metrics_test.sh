@@ -17,7 +17,11 @@ same "sol: the rows have the kernels' time" \
 "$flamegrid" report "$scratch/sol" --metrics >"$scratch/sol.table"
 profile helped --metrics sol --record nvtx --kernels '^r1$' -- "$BUILD/tests/fake_ranges" nested 2
 same "helped: rows of one helper are told apart" "$("$flamegrid" report "$scratch/helped" --metrics | grep '^r1' | LC_ALL=C sort | xargs -d'\n' printf '%s|')" \
-	"r1, launched by [NVTX]inner > … > launch|r1, launched by [NVTX]other > … > launch|"
+	"r1, launched by [NVTX]inner > … > main > launch|r1, launched by [NVTX]other > … > main > launch|"
+same "helped: JSON, of which pages are made, has the same" "$("$flamegrid" report "$scratch/helped" -f json | python3 -c '
+import json, sys
+print(*sorted(row["launched_by"] for row in json.load(sys.stdin)["kernel_metrics"]), sep="|")')" \
+	"[NVTX]inner > … > main > launch|[NVTX]other > … > main > launch"
 same "sol: each metric has values" "$("$flamegrid" report "$scratch/sol" --metrics -f csv | python3 -c '
 import csv, sys
 print(*sorted({row["metric"] for row in csv.DictReader(sys.stdin) if row["count"] != "0"}))')" \
@@ -25,7 +29,7 @@ print(*sorted({row["metric"] for row in csv.DictReader(sys.stdin) if row["count"
 		cut -d: -f2 | tr , '\n' | LC_ALL=C sort | xargs)"
 same "sol: no column without figures" "$(grep -E '^ +time ' "$scratch/sol.table" | tr -s ' ')" \
 	" time launches measured DRAM of peak kernel launched by"
-contains "sol: the table names the caller" "$scratch/sol.table" "k1, launched by launch_from_k1"
+same "sol: the table names the caller" "$(grep '^k1, launched by' "$scratch/sol.table" | sed 's/.* //' | uniq)" launch_from_k1
 contains "sol: the table marks rates over elapsed time" "$scratch/sol.table" \
 	"dram__throughput.avg.pct_of_peak_sustained_elapsed (too low: the measurement's own time is in it)"
 same "sol: CSV and JSON mark these" "$("$flamegrid" report "$scratch/sol" --metrics -f csv | python3 -c '

@@ -128,6 +128,11 @@ exact two
 # ---- merged: two times add up, and a copy counts once
 "$flamegrid" merge -o "$scratch/merged" "$scratch/one" "$scratch/two" "$scratch/one" 2>/dev/null
 exact merged
+"$flamegrid" merge -o "$scratch/half" "$scratch/timeline" "$scratch/one" 2>/dev/null
+exact half
+powers half
+intervals() { "$flamegrid" report "$scratch/$1" --planes energy -f json 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["resources"][0]["energy"]["intervals"])'; }
+check "half: a run with a timeline and one without are both fitted over" [ "$(intervals half)" -gt "$(intervals one)" -a "$(intervals half)" -gt "$(intervals timeline)" ]
 same "merged: the sum of both" "$(counted merged)" $(($(counted one) + $(counted two)))
 
 # ---- nodes fold their own profiles

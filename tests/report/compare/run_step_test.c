@@ -389,6 +389,35 @@ static void without_kept_launches_the_whole_time_tells_the_step(void **state)
 	assert_true(step.is_doubtful);
 }
 
+/* Few tenths, with half of the work that a tenth has elsewhere, say that steps take twice the run. */
+static void steps_take_no_longer_than_the_run(void **state)
+{
+	struct run_item all[2] = {{.ns = 3000000000}, {.ns = 3000000000}};
+	struct run_work works[2];
+	const struct run_work *const both[] = {&works[0], &works[1]};
+	const struct check_question question = {both, 1, 1, 0.01, 0.05};
+	struct check_step step;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		works[i] = (struct run_work){.items = &all[i],
+					     .counts = {.marks = 100, .nr_marked = 1},
+					     .pace = {.window_ns = 6000000000,
+						      .nr_gpus = 1,
+						      .of = {.wall_ns = 300000000,
+							     .work_ns = i ? 75000000 : 180000000}}};
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(fabs(step.before_ns - 50000000) < 1); /* the start has 10 ms of each step */
+	assert_true(fabs(step.after_ns - 60000000) < 1);
+	works[1].pace.nr_gpus = 2; /* and each has a part of the run */
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(fabs(step.after_ns - 120000000) < 1);
+	works[1].pace.window_ns = 0;
+	works[1].pace.nr_gpus = 1;
+	run_step_compare(&question, RUN_MARKS, false, 2, &step);
+	assert_true(fabs(step.after_ns - 120000000) < 1);
+}
+
 static void pauses_are_no_part_of_a_step(void **state)
 {
 	struct run_window windows[100] = {0};
@@ -494,6 +523,7 @@ int main(void)
 		TEST(few_kept_tenths_tell_by_their_hundredths),
 		TEST(a_process_of_many_launches_is_judged),
 		TEST(without_kept_launches_the_whole_time_tells_the_step),
+		TEST(steps_take_no_longer_than_the_run),
 		TEST(pauses_are_no_part_of_a_step),
 		TEST(steps_of_one_side_are_not_called_missing),
 		TEST(marked_steps_are_the_steps),

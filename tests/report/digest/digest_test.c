@@ -1,7 +1,7 @@
 #include "report/digest/gpu_rows.h"
 #include "report/digest/host_lines.h"
 #include "report/digest/marked_steps.h"
-#include "report/digest/report_refusal.h"
+#include "report/digest/metric_callers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "base/memory_text.h"
 #include "report/metrics/report_metrics.h"
 #include "report/writers/busy_writer.h"
 
@@ -155,6 +154,49 @@ static void a_helper_that_launches_most_is_divided_by_its_callers(void **state)
 	assert_string_equal(divided(), "45 model.py:attention:12 > ops.py:launch:7\n"
 				       "30 model.py:mlp:30 > ops.py:launch:7\n"
 				       "20 model.py:tail:50\n");
+}
+
+/* A range from one of these launches, and a kernel twice from one line. */
+static void measured_rows_are_named_as_lines_are(void **state)
+{
+	LAUNCH(40, 1, 2, 4, 7);
+	LAUNCH(30, 1, 2, 5, 7);
+	LAUNCH(20, 1, 2, 11);
+	LAUNCH(5, 1, 3, 11);
+	struct report_metric_row rows[] = {
+		{.node = deep_leaves[0].node, .kernel = "gemm"},
+		{.node = deep_leaves[1].node, .kernel = "gemm"},
+		{.node = deep_leaves[1].node, .kernel = "step", .is_range = true},
+		{.node = deep_leaves[2].node, .kernel = "tail"},
+		{.node = deep_leaves[3].node, .kernel = "tail"},
+		{.kernel = "of no stack"},
+	};
+	const struct report_metrics metrics = {.rows = rows, .nr_rows = 6};
+	struct report_tree tree = {.strings = deep_strings,
+				   .nr_strings = DEEP_STRINGS,
+				   .frameworks = deep_frameworks,
+				   .nodes = deep,
+				   .nr_nodes = nr_deep,
+				   .leaves = deep_leaves,
+				   .nr_leaves = nr_deep_leaves,
+				   .metrics = &metrics};
+	struct metric_callers callers;
+
+	(void)state;
+	assert_int_equal(metric_callers_init(&callers, &tree), 0);
+	assert_int_equal(callers.nr, 6);
+	assert_string_equal(callers.texts[0], "model.py:attention:12 > ops.py:launch:7");
+	assert_string_equal(callers.texts[1], "model.py:mlp:30 > ops.py:launch:7");
+	assert_string_equal(callers.texts[2], "model.py:mlp:30 > ops.py:launch:7");
+	assert_string_equal(callers.texts[3], "train.py:step:88 > … > model.py:tail:50");
+	assert_string_equal(callers.texts[4], "train.py:warm_up:40 > … > model.py:tail:50");
+	assert_string_equal(callers.texts[5], "");
+	metric_callers_fini(&callers);
+	tree.metrics = NULL;
+	assert_int_equal(metric_callers_init(&callers, &tree), 0);
+	assert_int_equal(callers.nr, 0);
+	metric_callers_fini(&callers);
+	nr_deep = nr_deep_leaves = 0;
 }
 
 static void a_part_that_still_has_most_goes_on_outward(void **state)
@@ -419,128 +461,12 @@ static void a_step_of_merged_runs_takes_its_part_of_all_windows(void **state)
 	assert_int_equal(marked_steps_of(&merged, &busy, &statistics).count, 80);
 }
 
-/* ---- an empty plane */
-
-static void a_plane_that_was_asked_for_and_is_empty_says_why(void **state)
-{
-	static const char *const texts[] = {
-		"",
-		"CPython 3.11.2",
-		"kernels of CUDA device 0 are not sampled (CUPTI's error 35): it needs "
-		"CAP_SYS_ADMIN",
-		"kernel_sample_other",
-		"others' samples",
-		"exact_sample_lost",
-		"samples lost",
-	};
-	const struct report_notice notices[] = {{1, 3}, {2, 1}};
-	const struct report_loss losses[] = {{.reason = 3, .text = 4, .count = 1200},
-					     {.reason = 5, .text = 6, .count = 1199}};
-	struct report_tree tree = {.strings = texts, .notices = notices, .nr_notices = 1};
-	char text[REPORT_REFUSAL_SIZE];
-
-	(void)state;
-	assert_null(report_refusal_plane(&tree, REPORT_PLANE_STALLS, text));
-	tree.was_to_sample = true;
-	assert_null(report_refusal_plane(&tree, REPORT_PLANE_SYNC, text));
-	assert_string_equal(report_refusal_plane(&tree, REPORT_PLANE_STALLS, text),
-			    "the run was to sample kernels, and no sample came: no kernel was "
-			    "recorded");
-	tree.kernels = 1;
-	assert_non_null(strstr(report_refusal_plane(&tree, REPORT_PLANE_STALLS, text),
-			       "no sample came: its kernels ran before sampling began"));
-	tree.losses = losses;
-	tree.nr_losses = 2;
-	assert_string_equal(report_refusal_plane(&tree, REPORT_PLANE_STALLS, text),
-			    "the run was to sample kernels, and no sample came: others' samples: "
-			    "1,200");
-	tree.nr_notices = 2;
-	assert_ptr_equal(report_refusal_plane(&tree, REPORT_PLANE_STALLS, text), texts[2]);
-	char line[REPORT_REFUSAL_LINE_SIZE];
-	assert_string_equal(report_refusal_line(texts[2], "--record stalls", line),
-			    "the profile has nothing of it: kernels of CUDA device 0 are not "
-			    "sampled (CUPTI's error 35): it needs CAP_SYS_ADMIN");
-	assert_string_equal(report_refusal_line(NULL, "--record stalls", line),
-			    "the profile has nothing of it; `flamegrid run --record stalls` "
-			    "records it");
-}
-
-/* What the run had is not known of a part, so no other reason is true of it. */
-static void a_part_of_a_profile_has_no_other_reason(void **state)
-{
-	static const char *const texts[] = {"", "kernels of CUDA device 0 are not sampled: x",
-					    "counters of CUDA device 0 are not sampled: x"};
-	const struct report_notice notices[] = {{1, 1}, {2, 1}};
-	struct report_tree tree = {.strings = texts,
-				   .notices = notices,
-				   .nr_notices = 2,
-				   .kernels = 1,
-				   .was_to_sample = true,
-				   .was_to_measure = true};
-	static const enum report_plane planes[] = {REPORT_PLANE_STALLS, REPORT_PLANE_ENERGY,
-						   REPORT_PLANE_USE, REPORT_PLANE_CPU,
-						   REPORT_PLANE_MEMORY};
-	static const char lacks[] = "a part of a profile has none: the whole has what was recorded";
-	char text[REPORT_REFUSAL_SIZE], *lines;
-	struct memory_text memory;
-	size_t size;
-
-	(void)state;
-	assert_string_not_equal(report_refusal_metrics(&tree, text), lacks);
-	tree.is_part = true;
-	for (size_t i = 0; i < sizeof(planes) / sizeof(*planes); i++)
-		assert_string_equal(report_refusal_plane(&tree, planes[i], text), lacks);
-	assert_string_equal(report_refusal_metrics(&tree, text), lacks);
-	assert_null(report_refusal_counters(&tree));
-	/* It may have waits: not in this time. */
-	assert_string_equal(report_refusal_plane(&tree, REPORT_PLANE_SYNC, text),
-			    "this part of a profile has none: the whole has what was recorded");
-	assert_int_equal(memory_text_open(&memory), 0);
-	report_refusal_write(memory.out, &tree, "> ");
-	memory_text_take(&memory, &lines, &size);
-	assert_string_equal(lines, "");
-	free(lines);
-}
-
-static void the_last_lines_of_a_run_say_what_was_refused(void **state)
-{
-	static const char *const texts[] = {
-		"",
-		"kernels of CUDA device 0 are not sampled (CUPTI's error 35): no right",
-		"counters of CUDA device 1 are no longer sampled: the process has died",
-		"kernels of CUDA device 0 are not measured (CUPTI's error 35): no right",
-	};
-	const struct report_notice notices[] = {{1, 2}, {2, 1}, {3, 1}};
-	struct report_tree tree = {
-		.strings = texts, .notices = notices, .nr_notices = 3, .kernels = 1};
-	char *lines;
-	struct memory_text memory;
-	size_t size;
-
-	(void)state;
-	assert_int_equal(memory_text_open(&memory), 0);
-	report_refusal_write(memory.out, &tree, "> ");
-	/* What is here is not missing, but use may be NVML's alone. */
-	tree.plane_totals[REPORT_PLANE_STALLS].count = 1;
-	tree.metrics = &(struct report_metrics){0};
-	report_refusal_write(memory.out, &tree, "later: ");
-	memory_text_take(&memory, &lines, &size);
-	assert_string_equal(
-		lines,
-		"> nothing of stalls is here: kernels of CUDA device 0 are not sampled (CUPTI's "
-		"error 35): no right\n"
-		"> counters of CUDA device 1 are no longer sampled: the process has died\n"
-		"> nothing was measured: kernels of CUDA device 0 are not measured (CUPTI's error "
-		"35): no right\n"
-		"later: counters of CUDA device 1 are no longer sampled: the process has died\n");
-	free(lines);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_innermost_frame_of_the_program_is_the_line),
 		cmocka_unit_test(a_helper_that_launches_most_is_divided_by_its_callers),
+		cmocka_unit_test(measured_rows_are_named_as_lines_are),
 		cmocka_unit_test(a_part_that_still_has_most_goes_on_outward),
 		cmocka_unit_test(a_line_with_one_caller_or_half_of_the_time_stays_whole),
 		cmocka_unit_test(a_helper_with_one_caller_is_told_with_that_line),
@@ -552,9 +478,6 @@ int main(void)
 		cmocka_unit_test(a_gpu_with_a_slower_clock_stays_apart),
 		cmocka_unit_test(a_step_takes_its_part_of_the_gpus_windows_without_pauses),
 		cmocka_unit_test(a_step_of_merged_runs_takes_its_part_of_all_windows),
-		cmocka_unit_test(a_plane_that_was_asked_for_and_is_empty_says_why),
-		cmocka_unit_test(a_part_of_a_profile_has_no_other_reason),
-		cmocka_unit_test(the_last_lines_of_a_run_say_what_was_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,58 @@ static void the_table_says_how_sure_it_is(void **state)
 	free(text);
 }
 
+/* Returns the table, and JSON after it; the caller owns it. */
+static char *told(void)
+{
+	const struct text_form form = {0};
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(resource_writer_table(out, report_fixture.tree, &form, 10), 0);
+	resource_writer_json(out, report_fixture.tree);
+	fclose(out);
+	return text;
+}
+
+static void energy_below_power_times_time_is_explained(void **state)
+{
+	const char *const note = "energy is that between readings, time that of all work";
+	const uint32_t step = report_fixture_stack("main", NULL);
+
+	(void)state;
+	report_fixture_add_kernel(step, "hot", 2 * S);
+	report_fixture_add_kernel(step, "cold", 3 * S);
+	build();
+	char *text = told();
+	assert_null(strstr(text, note));
+	free(text);
+	report_fixture_add_kernel(step, "hot", 6 * S);
+	device.work_ns[1] = 8 * S;
+	build();
+	text = told();
+	assert_non_null(strstr(text, note));
+	free(text);
+}
+
+static void without_power_of_idle_time_no_error_is_claimed(void **state)
+{
+	(void)state;
+	energy->fit.idle = RESOURCE_IDLE_UNKNOWN;
+	energy->fit.idle_rate = 0;
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 2 * S);
+	device.work_ns[1] = 2 * S;
+	build();
+	char *text = told();
+	assert_non_null(strstr(text, "not known          -       -  "));
+	assert_null(strstr(text, " 14.0 W "));
+	assert_non_null(strstr(text, "the power without work is not known, so the added power"));
+	assert_non_null(strstr(text, "\"error\":null}"));
+	assert_non_null(strstr(text, "\"added_per_second\":300000,\"error_per_second\":null,"));
+	free(text);
+}
+
 /* There is a table of GPUs, and one of the only GPU's kernels. */
 static void fail_each_table(const struct report_busy *busy)
 {
@@ -464,6 +516,37 @@ static void the_table_of_use_has_all_resources_of_a_kernel(void **state)
 	free(text);
 }
 
+static void a_use_above_all_is_no_figure(void **state)
+{
+	const struct resource_usage use = {
+		.resources = RESOURCES_OF_USE, .devices = &device, .nr_devices = 1};
+	struct resource_usage_sum *const sm = &device.resources[RESOURCE_SM];
+	const struct report_options options = {.planes = 1u << REPORT_PLANE_USE, .usage = &use};
+
+	(void)state;
+	*sm = *energy;
+	sm->amount = 4 * S;
+	sm->fit.idle_rate = 0;
+	sm->fit.error_rate[1] = 1;
+	sm->fit.class_rate[1] = S + S / 50;
+	sm->fit.work_rate = S;
+	device.work_ns[0] = 0;
+	device.work_ns[1] = 4 * S;
+	report_fixture_add_kernel(report_fixture_stack("main", NULL), "hot", 4 * S);
+	report_fixture_build_with(&options);
+	char *text = told();
+	assert_non_null(strstr(text, " 100.0% high")); /* within the error of a sure fit */
+	assert_null(strstr(text, ">100%"));
+	free(text);
+	sm->fit.class_rate[1] = 2 * S;
+	report_fixture_build_with(&options);
+	text = told();
+	assert_non_null(strstr(text, " >100% low"));
+	assert_non_null(strstr(text, ">100%: counters say more than this work can use"));
+	free(text);
+	assert_false(resource_confidence_is_above(RESOURCE_DRAM, 2e12));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, report_fixture_tear_down)
@@ -480,10 +563,13 @@ int main(void)
 		TEST(a_fit_may_say_that_work_adds_nothing),
 		TEST(a_tree_of_other_planes_has_no_energy),
 		TEST(the_table_says_how_sure_it_is),
+		TEST(energy_below_power_times_time_is_explained),
+		TEST(without_power_of_idle_time_no_error_is_claimed),
 		TEST(no_table_is_missing_silently),
 		TEST(gpus_without_samples_of_counters_are_told),
 		TEST(use_is_divided_resource_by_resource),
 		TEST(the_table_of_use_has_all_resources_of_a_kernel),
+		TEST(a_use_above_all_is_no_figure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

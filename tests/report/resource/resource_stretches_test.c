@@ -134,6 +134,9 @@ static void stretches_of_which_nothing_is_known_are_not_fitted(void **state)
 	resource_stretches_begin(&stretches, 12 * S);
 	assert_int_equal(resource_stretches_fit(&stretches, RESOURCE_ENERGY, &fit), 0);
 	assert_int_equal(fit.nr_intervals, NR - 2);
+	resource_stretches_end(&stretches, stretches.list[stretches.count - 2].end_ns);
+	assert_true(stretches.list[stretches.count - 1].is_thin);
+	assert_false(stretches.list[stretches.count - 2].is_thin);
 }
 
 /* The first row lacks tensor cores, and has memory for most of its time: that counts as all of it. */
