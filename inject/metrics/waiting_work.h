@@ -26,7 +26,8 @@ void waiting_work_dropped(void);
 void waiting_work_capture(bool begins);
 
 /* Return whether a stream is being captured; whether graphs have such kernels; whether the record of one is missing and
- * CUPTI has dropped some; and whether there is no such work at all. If it is such kernels alone, the last one asks for records now and then. */
+ * CUPTI has dropped some; and whether there is no such work at all. If it is such kernels alone, the last one asks for
+ * records now and then. */
 bool waiting_work_is_capturing(void);
 bool waiting_work_is_in_graphs(void);
 bool waiting_work_is_missing(void);
