@@ -210,7 +210,7 @@ function makeMarkedSteps() {
 		Object.assign(row, { ns: row.ns / steps, count: row.count / steps });
 	if (mean && isWhole && idle > 0)
 		all.push({ label: CLASS_LABELS.idle, word: "idle", ns: idle / nrGpus / ofGpu, count: -1 });
-	return [element("p", `${stepsText(profile.marked_steps)} steps${mean ? `, ${timeText(mean)} each` : ""}, on average. How long single steps took, and why, ` +
+	return [element("p", `${markedStepsText(profile.marked_steps)} steps${mean ? `, ${timeText(mean)} each` : ""}, on average. How long single steps took, and why, ` +
 		"says flamegrid timeline --steps, of runs with --timeline."),
 	makeTable("What one step of a GPU consists of. Work that runs at once counts for each class, so that the sum may exceed the step. " +
 		"Where processes share a GPU, one class may, too.", [

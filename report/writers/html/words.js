@@ -32,7 +32,7 @@ const agreementText = ([lines, launches, , matched]) => `agree in ${agreedText(l
 	(matched ? `, ${agreedText(launches)} of launches` : "");
 
 // Processes of merged runs, say, need not mark as many.
-const stepsText = ({ count, least }) => (least === count ? "" : `${grouped(least)} to `) + grouped(count);
+const markedStepsText = ({ count, least }) => (least === count ? "" : `${grouped(least)} to `) + grouped(count);
 
 function showTotals() {
 	const { kernels, kernelNs, copies, copyNs, fills, memsetNs, pauseNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
@@ -49,7 +49,7 @@ function showTotals() {
 		["copies", `${grouped(BigInt(copies) - BigInt(fills))} in ${timeText(BigInt(copyNs) - BigInt(memsetNs))}`,
 			`${grouped(BigInt(copyNs) - BigInt(memsetNs))} ns`],
 		...(fills === "0" ? [] : [["memsets", `${grouped(fills)} in ${timeText(memsetNs)}`, `${grouped(memsetNs)} ns`]]),
-		...(profile.marked_steps ? [["steps", stepsText(profile.marked_steps) +
+		...(profile.marked_steps ? [["steps", markedStepsText(profile.marked_steps) +
 			(profile.marked_steps.mean_ns ? `, ${timeText(profile.marked_steps.mean_ns)} each` : ""),
 			"that the program marked; their mean time on a GPU, pauses left out"]] : []),
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
