@@ -17,7 +17,7 @@ const char *counter_refusal_words(uint32_t refusal);
 /* Writes the notice, cut to size; COUNTER_REFUSAL_SIZE suffices. Returns text. */
 const char *counter_refusal_notice(uint32_t device_id, uint32_t refusal, char *text, size_t size);
 
-/* Returns whether a notice is such a one. */
+/* Returns whether a process's notice says that counters are not sampled. */
 bool counter_refusal_is(const char *notice);
 
 #endif

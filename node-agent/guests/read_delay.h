@@ -1,8 +1,8 @@
 /* Decides whether a pass reads the records of a ring, or leaves them for a later one. A message costs as much as dozens
  * of records, so a few records wait for more. Time is cut into slots, and the first pass of a slot leaves nothing in
  * any ring: so an agent's passes are complete now and then, however many rings it has. When passes come decides
- * agent_pass.h. The first records also wait for what the guest's helper thread tells, since a profile puts work that
- * comes before its device under none. Pure. */
+ * agent_pass.h. The first records also wait for what the guest's helper thread tells: a GPU's pauses, and the causes of
+ * its idle time, are not known of work that comes before its device. Pure. */
 #ifndef READ_DELAY_H
 #define READ_DELAY_H
 
@@ -13,7 +13,7 @@
 #define READ_DELAY_RECORDS       512u          /* so many do not wait */
 #define READ_DELAY_EARLY_NS      2000000000ull /* for clock and devices no longer */
 #define READ_DELAY_EARLY_RECORDS 32768u        /* so many do not wait for them */
-#define READ_DELAY_AGE_NS        1000000000ull /* a ring whose names may soon be gone is younger */
+#define READ_DELAY_AGE_NS        1000000000ull /* few records of a younger ring do not wait for more */
 
 struct read_delay {        /* zeroed: the ring is new */
 	uint64_t born_ns;  /* when the ring was first seen; 0: never */

@@ -20,49 +20,90 @@ static uint32_t outer(const struct report_tree *tree, uint32_t node, uint32_t ca
 	return node;
 }
 
-/* Returns how many calls out of their own two rows of a name differ. */
-static uint32_t distance(const struct report_tree *tree, uint32_t a, uint32_t b)
+/* Compares two stacks from the call outward. *calls: so far out they differ. 0: both are one. */
+static int by_callers(const struct report_tree *tree, uint32_t a, uint32_t b, uint32_t *calls)
 {
-	uint32_t calls = 1;
-
-	a = outer(tree, a, 1);
-	b = outer(tree, b, 1);
-	for (; a != REPORT_NODE_ROOT && b != REPORT_NODE_ROOT; calls++) {
+	for (*calls = 1; a != b; ++*calls) {
+		a = outer(tree, a, 1);
+		b = outer(tree, b, 1);
+		if (a == REPORT_NODE_ROOT || b == REPORT_NODE_ROOT)
+			return (b == REPORT_NODE_ROOT) - (a == REPORT_NODE_ROOT);
 		if (tree->nodes[a].name != tree->nodes[b].name)
-			break;
-		a = tree->nodes[a].parent;
-		b = tree->nodes[b].parent;
+			return tree->nodes[a].name < tree->nodes[b].name ? -1 : 1;
 	}
-	return calls;
+	return 0;
 }
 
-static bool has_same_name(const struct report_metric_row *a, const struct report_metric_row *b)
+struct naming {
+	const struct report_tree *tree;
+	const struct host_line_name *names; /* by row */
+};
+
+/* Rows of one name and one line are neighbours. */
+static int by_name(const struct naming *naming, uint32_t a, uint32_t b)
 {
-	return a->is_range == b->is_range && strcmp(a->kernel, b->kernel) == 0;
+	const struct report_metric_row *x = &naming->tree->metrics->rows[a];
+	const struct report_metric_row *y = &naming->tree->metrics->rows[b];
+	const struct host_line_name *of_x = &naming->names[a], *of_y = &naming->names[b];
+	const int order = strcmp(x->kernel, y->kernel);
+
+	if (order || x->is_range != y->is_range)
+		return order ? order : x->is_range - y->is_range;
+	if (of_x->line != of_y->line)
+		return of_x->line < of_y->line ? -1 : 1;
+	return (of_x->caller > of_y->caller) - (of_x->caller < of_y->caller);
 }
 
-static bool has_same_line(const struct host_line_name *a, const struct host_line_name *b)
+static int by_row(const void *a, const void *b, void *context)
 {
-	return a->line == b->line && a->caller == b->caller;
+	const struct naming *naming = context;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	const struct report_metric_row *rows = naming->tree->metrics->rows;
+	const int order = by_name(naming, x, y);
+	uint32_t calls;
+
+	return order ? order : by_callers(naming->tree, rows[x].node, rows[y].node, &calls);
 }
 
-/* Returns the string of the frame that tells a row from others of its name and line; 0: there is none. */
-static uint32_t telling_frame(const struct report_tree *tree, const struct host_line_name *names,
-			      uint32_t row)
+/* Takes from the rows before, or from those behind, how far out the nearest other stack of a name and line differs. */
+static void take_neighbours(const struct naming *naming, const uint32_t *order, bool behind,
+			    uint32_t *telling)
 {
-	const struct report_metric_row *rows = tree->metrics->rows;
-	uint32_t calls = 0;
+	const struct report_metric_row *rows = naming->tree->metrics->rows;
+	const uint32_t nr = naming->tree->metrics->nr_rows;
+	uint32_t nearest = 0;
 
-	for (uint32_t i = 0; i < tree->metrics->nr_rows; i++) {
-		if (i == row || !has_same_name(&rows[i], &rows[row]) ||
-		    !has_same_line(&names[i], &names[row]))
-			continue;
-		const uint32_t apart = distance(tree, rows[row].node, rows[i].node);
+	for (uint32_t i = 1; i < nr; i++) {
+		const uint32_t other = order[behind ? nr - i : i - 1];
+		const uint32_t row = order[behind ? nr - 1 - i : i];
+		uint32_t calls;
 
-		calls = apart > calls ? apart : calls;
+		if (by_name(naming, other, row) != 0)
+			nearest = 0;
+		else if (by_callers(naming->tree, rows[other].node, rows[row].node, &calls) != 0)
+			nearest = calls;
+		if (nearest > telling[row])
+			telling[row] = nearest;
 	}
-	const uint32_t node = outer(tree, rows[row].node, calls);
-	return calls && node != REPORT_NODE_ROOT ? tree->nodes[node].name : 0;
+}
+
+/* Returns for each row how many calls out of its own the frame is that tells it from others of its name and line; 0: no
+ * other stack has both. NULL: no memory. The caller owns it. */
+static uint32_t *find_telling(const struct naming *naming)
+{
+	const uint32_t nr = naming->tree->metrics->nr_rows;
+	uint32_t *order = calloc(nr + 1ul, sizeof(*order));
+	uint32_t *telling = order ? calloc(nr + 1ul, sizeof(*telling)) : NULL;
+
+	if (telling) {
+		for (uint32_t i = 0; i < nr; i++)
+			order[i] = i;
+		qsort_r(order, nr, sizeof(*order), by_row, (void *)naming);
+		take_neighbours(naming, order, false, telling);
+		take_neighbours(naming, order, true, telling);
+	}
+	free(order);
+	return telling;
 }
 
 /* Names the lines of rows by those of leaves below their nodes, so that both have the same callers. */
@@ -101,12 +142,13 @@ static int name_rows(const struct report_tree *tree, uint32_t *row_of, struct ho
 	return error;
 }
 
-static char *text_of(const struct report_tree *tree, const struct host_line_name *names,
-		     uint32_t row)
+/* calls: as of find_telling(). */
+static char *text_of(const struct report_tree *tree, uint32_t node,
+		     const struct host_line_name *name, uint32_t calls)
 {
-	const struct report_metric_row *of = &tree->metrics->rows[row];
-	const uint32_t line = names[row].line ? names[row].line : tree->nodes[of->node].name;
-	const uint32_t caller = names[row].caller, telling = telling_frame(tree, names, row);
+	const uint32_t line = name->line ? name->line : tree->nodes[node].name;
+	const uint32_t caller = name->caller, far = outer(tree, node, calls);
+	const uint32_t telling = calls && far != REPORT_NODE_ROOT ? tree->nodes[far].name : 0;
 	char *text;
 
 	if (asprintf(&text, "%s%s%s%s%s", telling && telling != line ? tree->strings[telling] : "",
@@ -125,12 +167,19 @@ int metric_callers_init(struct metric_callers *callers, const struct report_tree
 
 	*callers = (struct metric_callers){calloc(nr + 1ul, sizeof(char *)), nr};
 	int error = names && row_of && callers->texts ? 0 : -ENOMEM;
+	uint32_t *telling = NULL;
 	if (!error && nr)
 		error = name_rows(tree, row_of, names);
+	if (!error && nr) {
+		telling = find_telling(&(struct naming){tree, names});
+		error = telling ? 0 : -ENOMEM;
+	}
 	for (uint32_t i = 0; i < nr && !error; i++) {
-		callers->texts[i] = text_of(tree, names, i);
+		callers->texts[i] =
+			text_of(tree, tree->metrics->rows[i].node, &names[i], telling[i]);
 		error = callers->texts[i] ? 0 : -ENOMEM;
 	}
+	free(telling);
 	free(names);
 	free(row_of);
 	if (error)

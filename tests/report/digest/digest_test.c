@@ -170,8 +170,10 @@ static void measured_rows_are_named_as_lines_are(void **state)
 		{.node = deep_leaves[2].node, .kernel = "tail"},
 		{.node = deep_leaves[3].node, .kernel = "tail"},
 		{.kernel = "of no stack"},
+		{.node = deep_leaves[2].node, .kernel = "tail"}, /* on another GPU */
+		{.node = deep_leaves[3].node, .kernel = "tail"},
 	};
-	const struct report_metrics metrics = {.rows = rows, .nr_rows = 6};
+	const struct report_metrics metrics = {.rows = rows, .nr_rows = 8};
 	struct report_tree tree = {.strings = deep_strings,
 				   .nr_strings = DEEP_STRINGS,
 				   .frameworks = deep_frameworks,
@@ -184,13 +186,15 @@ static void measured_rows_are_named_as_lines_are(void **state)
 
 	(void)state;
 	assert_int_equal(metric_callers_init(&callers, &tree), 0);
-	assert_int_equal(callers.nr, 6);
+	assert_int_equal(callers.nr, 8);
 	assert_string_equal(callers.texts[0], "model.py:attention:12 > ops.py:launch:7");
 	assert_string_equal(callers.texts[1], "model.py:mlp:30 > ops.py:launch:7");
 	assert_string_equal(callers.texts[2], "model.py:mlp:30 > ops.py:launch:7");
 	assert_string_equal(callers.texts[3], "train.py:step:88 > … > model.py:tail:50");
 	assert_string_equal(callers.texts[4], "train.py:warm_up:40 > … > model.py:tail:50");
 	assert_string_equal(callers.texts[5], "");
+	assert_string_equal(callers.texts[6], callers.texts[3]);
+	assert_string_equal(callers.texts[7], callers.texts[4]);
 	metric_callers_fini(&callers);
 	tree.metrics = NULL;
 	assert_int_equal(metric_callers_init(&callers, &tree), 0);

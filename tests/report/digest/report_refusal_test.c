@@ -128,11 +128,34 @@ static void the_last_lines_of_a_run_say_what_was_refused(void **state)
 	free(lines);
 }
 
+static void what_is_true_of_a_part_alone_is_no_reason_for_all(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"kernels of CUDA device 0 are not measured by no__such.sum: CUPTI knows no such "
+		"metric",
+		"kernels of a further context of CUDA device 0 are not measured while the first "
+		"one's are: x",
+		"a range outer is not measured: it never ended",
+		"kernels are no longer measured: a kernel that may wait",
+	};
+	const struct report_notice notices[] = {{1, 3}, {2, 2}, {3, 1}, {4, 1}};
+	struct report_tree tree = {
+		.strings = texts, .notices = notices, .nr_notices = 4, .was_to_measure = true};
+	char text[REPORT_REFUSAL_SIZE];
+
+	(void)state;
+	assert_string_equal(report_refusal_metrics(&tree, text), texts[4]);
+	tree.nr_notices = 3;
+	assert_non_null(strstr(report_refusal_metrics(&tree, text), "too few for the passes"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plane_that_was_asked_for_and_is_empty_says_why),
 		cmocka_unit_test(a_part_of_a_profile_has_no_other_reason),
+		cmocka_unit_test(what_is_true_of_a_part_alone_is_no_reason_for_all),
 		cmocka_unit_test(the_last_lines_of_a_run_say_what_was_refused),
 	};
 

@@ -287,6 +287,45 @@ static void what_came_before_the_first_sample_is_unknown_and_counted(void **stat
 	profile_destroy(profile);
 }
 
+/* The GPU has its work all the same, in one row. Nobody knows which gaps that filled, so none has a cause. */
+static void work_of_before_a_description_leaves_no_cause(void **state)
+{
+	const struct idle_life_kernel known[] = {{0, 100, 7}, {500, 600, 7}};
+	const struct idle_life_kernel early[] = {{200, 300, 8}};
+	const struct host_sample samples[] = {idle_life_wait(7, 0, 700)};
+	const struct message_device device = {.index = 5, .uuid = {6}};
+	struct message process = {.type = MESSAGE_PROCESS,
+				  .process = {.process_id = 3,
+					      .pid = 73,
+					      .instance = {3},
+					      .rank = MESSAGE_RANK_NONE,
+					      .local_rank = MESSAGE_RANK_NONE,
+					      .world_size = MESSAGE_RANK_NONE}};
+	struct report_busy *busy;
+
+	(void)state;
+	idle_life_begin();
+	idle_life_add(process);
+	idle_life_samples(1, samples, LENGTH(samples));
+	idle_life_kernels(1, known, LENGTH(known));
+	idle_life_kernels(3, early, LENGTH(early));
+	process.process.nr_devices = 1;
+	process.process.devices = &device;
+	idle_life_add(process);
+	store_all();
+	assert_folded("", "[unknown];[GPU5_Idle] 300000\n");
+	struct profile *profile = load();
+	assert_sums_are_exact(profile);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	uint32_t nr_devices = 0;
+	for (uint32_t row = 0; row < busy->nr_rows; row++)
+		nr_devices += busy->rows[row].whole_device ? 1 : 0;
+	assert_int_equal(nr_devices, 1);
+	assert_int_equal(profile->idle_left_out, 1);
+	report_busy_destroy(busy);
+	profile_destroy(profile);
+}
+
 static void a_clock_that_is_not_known_tells_no_thread(void **state)
 {
 	const struct host_sample samples[] = {idle_life_wait(7, 0, 700)};
@@ -395,6 +434,7 @@ int main(void)
 		TEST(pauses_last_over_restarts),
 		TEST(without_samples_there_is_no_such_plane),
 		TEST(what_came_before_the_first_sample_is_unknown_and_counted),
+		TEST(work_of_before_a_description_leaves_no_cause),
 		TEST(a_clock_that_is_not_known_tells_no_thread),
 		TEST(the_sum_is_exact_at_every_moment),
 		TEST(a_long_run_is_explained_gap_by_gap),
