@@ -416,8 +416,10 @@ void activity_buffers_count_dropped(void)
 
 	/* CUPTI's count starts again at zero with each answer. */
 	if (self.library->activity_get_dropped &&
-	    self.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS && dropped)
+	    self.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS && dropped) {
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED, dropped, 0);
+		waiting_work_dropped();
+	}
 }
 
 void activity_buffers_trim(void)

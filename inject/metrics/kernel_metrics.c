@@ -33,7 +33,7 @@ static struct {
 	struct definition_writer *definitions;
 	const struct metric_options *options;
 	struct launch_choice *choice;
-	atomic_bool captured_said;
+	atomic_bool captured_said, missing_said;
 } self;
 
 int kernel_metrics_init(const struct cupti_library *library, struct definition_writer *definitions,
@@ -51,6 +51,7 @@ int kernel_metrics_init(const struct cupti_library *library, struct definition_w
 	device_launches_init();
 	waiting_work_init(flush_soon);
 	atomic_store(&self.captured_said, false);
+	atomic_store(&self.missing_said, false);
 	launch_choice_destroy(self.choice);
 	self.choice = sums ? launch_choice_create(options->launches, options->regex) : NULL;
 	if (!self.choice) {
@@ -282,6 +283,13 @@ static void step(struct device_counters *counters, uint64_t now_ns, bool last)
 	device_counters_say(counters, last);
 }
 
+static void say_no_longer(const char *why)
+{
+	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
+				 "%s are no longer measured%s",
+				 self.options->are_ranges ? "ranges" : "kernels", why);
+}
+
 void kernel_metrics_step(bool last)
 {
 	const uint64_t now_ns = monotonic_ns();
@@ -296,11 +304,11 @@ void kernel_metrics_step(bool last)
 		metrics_lock_release();
 	}
 	if (waiting_work_is_in_graphs() && !atomic_exchange(&self.captured_said, true))
-		definition_writer_notice(
-			self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-			"%s are no longer measured: a kernel that may wait for other GPUs was "
-			"launched while a stream was captured, so a graph may have it",
-			self.options->are_ranges ? "ranges" : "kernels");
+		say_no_longer(": a kernel that may wait for other GPUs was launched while a stream "
+			      "was captured, so a graph may have it");
+	if (waiting_work_is_missing() && !atomic_exchange(&self.missing_said, true))
+		say_no_longer(" while the record of a kernel that may wait for other GPUs is "
+			      "missing: CUPTI has dropped records");
 	measurements_expire(now_ns, last);
 	uint32_t left = measurements_define(self.definitions);
 	if (last && left)

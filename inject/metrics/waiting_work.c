@@ -14,7 +14,7 @@ static struct {
 	_Atomic uint32_t nr_captures; /* at this moment */
 	_Atomic uint32_t nr_kernels;  /* without record */
 	_Atomic uint64_t next_flush_ns;
-	atomic_bool in_graphs;
+	atomic_bool in_graphs, is_dropped;
 } self;
 
 void waiting_work_init(void (*flush_soon)(void))
@@ -24,6 +24,7 @@ void waiting_work_init(void (*flush_soon)(void))
 	atomic_store(&self.nr_kernels, 0);
 	atomic_store(&self.next_flush_ns, 0);
 	atomic_store(&self.in_graphs, false);
+	atomic_store(&self.is_dropped, false);
 }
 
 bool waiting_work_is(const char *kernel)
@@ -53,6 +54,11 @@ void waiting_work_ended(const char *kernel)
 		take_one(&self.nr_kernels);
 }
 
+void waiting_work_dropped(void)
+{
+	atomic_store(&self.is_dropped, true);
+}
+
 void waiting_work_capture(bool begins)
 {
 	if (begins)
@@ -69,6 +75,11 @@ bool waiting_work_is_capturing(void)
 bool waiting_work_is_in_graphs(void)
 {
 	return atomic_load(&self.in_graphs);
+}
+
+bool waiting_work_is_missing(void)
+{
+	return atomic_load(&self.is_dropped) && atomic_load(&self.nr_kernels);
 }
 
 bool waiting_work_is_none(void)

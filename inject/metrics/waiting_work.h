@@ -19,13 +19,18 @@ void waiting_work_launched(void);
  * may be NULL. */
 void waiting_work_ended(const char *kernel);
 
+/* CUPTI has dropped records. A kernel whose record is among them is such work for good. */
+void waiting_work_dropped(void);
+
 /* A capture begins; or it has ended, or has not begun. */
 void waiting_work_capture(bool begins);
 
-/* Return whether a stream is being captured; whether graphs have such kernels; and whether there is no such work at
- * all. If it is such kernels alone, the last one asks for records now and then. */
+/* Return whether a stream is being captured; whether graphs have such kernels; whether the record of one is missing and
+ * CUPTI has dropped some; and whether there is no such work at all. If it is such kernels alone, the last one asks for
+ * records now and then. */
 bool waiting_work_is_capturing(void);
 bool waiting_work_is_in_graphs(void);
+bool waiting_work_is_missing(void);
 bool waiting_work_is_none(void);
 
 #endif

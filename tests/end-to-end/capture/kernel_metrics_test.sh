@@ -95,6 +95,12 @@ check "nccl: it ran" test "$("$flamegrid" report "$scratch/nccl" -f folded --wei
 check "nccl: others, between them" test "$(measured nccl | awk '{ sum += $2 } END { print sum + 0 }')" -gt 0
 same "nccl: values" "$(grep -c nccl "$scratch/nccl.ranges")" 0
 
+# Nobody learns when such a kernel has ended whose record CUPTI dropped.
+missing="kernels are no longer measured while the record of a kernel that may wait for other GPUs is missing"
+same "nccl: no record is missing" "$(grep -c "$missing" "$scratch/nccl.err")" 0
+FAKE_CUPTI_DROP=1 profile dropped --metrics dram__bytes_read.sum -- "$fake_launches" --launches 2000 --kernels 2 --nccl --devices 1
+contains "dropped: the reason" "$scratch/dropped.err" "$missing"
+
 # What matches nothing says so, and not that the option is missing.
 profile nothing --metrics sol --kernels '^gemm' -- "$fake_launches" --launches 2000 --devices 1
 "$flamegrid" report "$scratch/nothing" --metrics >"$scratch/nothing.table"

@@ -120,6 +120,19 @@ static void a_launch_in_a_capture_is_such_work_for_good(void **state)
 	assert_false(waiting_work_is_none());
 }
 
+static void a_record_is_missing_once_some_were_dropped(void **state)
+{
+	(void)state;
+	waiting_work_launched();
+	assert_false(waiting_work_is_missing());
+	waiting_work_dropped();
+	assert_true(waiting_work_is_missing());
+	assert_false(waiting_work_is_none());
+	waiting_work_ended(nccl);
+	assert_false(waiting_work_is_missing());
+	assert_true(waiting_work_is_none());
+}
+
 static void init_forgets_all(void **state)
 {
 	(void)state;
@@ -127,6 +140,7 @@ static void init_forgets_all(void **state)
 	waiting_work_capture(true);
 	waiting_work_launched();
 	waiting_work_capture(true);
+	waiting_work_dropped();
 	waiting_work_init(flush_soon);
 	assert_false(waiting_work_is_capturing());
 	assert_false(waiting_work_is_in_graphs());
@@ -239,6 +253,7 @@ int main(void)
 		cmocka_unit_test_setup(ends_without_a_beginning_count_nothing, set_up),
 		cmocka_unit_test_setup(captures_are_such_work_until_the_last_ends, set_up),
 		cmocka_unit_test_setup(a_launch_in_a_capture_is_such_work_for_good, set_up),
+		cmocka_unit_test_setup(a_record_is_missing_once_some_were_dropped, set_up),
 		cmocka_unit_test_setup(init_forgets_all, set_up),
 		cmocka_unit_test_setup(records_are_asked_for_now_and_then, set_up),
 		cmocka_unit_test_setup(captures_ask_for_no_records, set_up),
