@@ -75,7 +75,7 @@ static struct {
 	enum python_state python_said;
 	bool autograd_said, contexts_said;
 	uint64_t next_flush_ns, next_statistics_ns;
-	uint64_t restless_until_ns;     /* files take each other's places */
+	uint64_t restless_until_ns;              /* files take each other's places */
 	uint64_t table_bytes, table_ns, wall_ns; /* counted so far */
 	struct cost_limit cost;
 	uint32_t cost_notices;
@@ -307,7 +307,6 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	if (!last && now_ns < self.next_statistics_ns)
 		return;
 	api_statistics_publish(self.parts.definitions, last);
-	program_steps_publish(self.parts.definitions);
 	activity_buffers_define(last);
 	count_tables();
 	count_wall(now_ns);
@@ -367,6 +366,7 @@ static void work(unsigned int events)
 	watch_python();
 	watch_cost(now_ns);
 	do_once_a_second(now_ns, false);
+	program_steps_publish(self.parts.definitions);
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
@@ -433,6 +433,7 @@ static void finish(unsigned int events)
 	lifecycle_off();
 	capture_window_say_absence(profiler_range_starts());
 	do_once_a_second(monotonic_ns(), true);
+	program_steps_publish(self.parts.definitions);
 	record_ring_finish(self.parts.ring);
 	set_and_wake(&self.done, PROGRESS_SAID);
 	if (capture_window_may_change_agents())

@@ -232,7 +232,8 @@ static void end_of(void *context, bool is_gone)
 		if (measured_range_uses(counters) && is_gone)
 			measured_range_forget();
 		else if (measured_range_uses(counters))
-			measured_range_cut_unended();
+			measured_range_cut_unended(context ? "its context was destroyed within it"
+							   : MEASURED_RANGE_NEVER_ENDED);
 		/* Only a context's destruction waits for its work anyway. */
 		if (!context && !is_gone && would_wait(counters))
 			continue;
@@ -272,7 +273,7 @@ void kernel_metrics_leave(bool ended)
 static void step(struct device_counters *counters, uint64_t now_ns, bool last)
 {
 	if (last && measured_range_uses(counters))
-		measured_range_cut_unended();
+		measured_range_cut_unended(MEASURED_RANGE_NEVER_ENDED);
 	const bool is_open = measured_range_uses(counters) || measured_launch_uses(counters);
 
 	/* At the end the last records have not come yet. */

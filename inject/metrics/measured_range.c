@@ -34,7 +34,8 @@ static struct {
 	uint8_t token; /* of that range (nvtx_ranges_offer) */
 	uint32_t name;
 	uint64_t nr_own;  /* calls on the device that are the range's, but for the first */
-	uint32_t unended; /* the name of the first range that never ended */
+	uint32_t unended; /* the name of the first range that was cut so, and why */
+	const char *unended_why;
 	bool unended_said;
 	struct device_counters *counters;
 	uint64_t key;
@@ -88,10 +89,12 @@ void measured_range_cut(void)
 	atomic_store(&self.owner, 0);
 }
 
-void measured_range_cut_unended(void)
+void measured_range_cut_unended(const char *why)
 {
-	if (is_any() && self.unended == NVTX_NAME_LOST)
+	if (is_any() && self.unended == NVTX_NAME_LOST) {
 		self.unended = self.name;
+		self.unended_why = why;
+	}
 	measured_range_cut();
 }
 
@@ -122,7 +125,7 @@ static void range_ends(uint8_t token, bool with_thread)
 	    !metrics_lock_take(METRICS_LOCK_FIRST_S))
 		return;
 	if (goes_on(token) && with_thread)
-		measured_range_cut_unended();
+		measured_range_cut_unended(MEASURED_RANGE_NEVER_ENDED);
 	else if (goes_on(token))
 		end(token);
 	metrics_lock_release();
@@ -307,5 +310,5 @@ void measured_range_say(void)
 	self.unended_said = true;
 	nvtx_ranges_text(self.unended, text);
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_METRICS, 0,
-				 "a range %s is not measured: it never ended", text);
+				 "a range %s is not measured: %s", text, self.unended_why);
 }

@@ -40,16 +40,18 @@ void measured_range_enter(const struct measured_range_call *call);
 /* A call failed. Takes the lock. */
 void measured_range_failed(uint32_t cbid, const struct cupti_callback_data *data);
 
-/* With the lock held: gives up the range; the same, because it never ended; and returns whether a range is measured, or
- * waits to be, with these counters. */
+#define MEASURED_RANGE_NEVER_ENDED "it never ended"
+
+/* With the lock held: gives up the range; the same, with a reason for the notice, borrowed for good; and returns
+ * whether a range is measured, or waits to be, with these counters. */
 void measured_range_cut(void);
-void measured_range_cut_unended(void);
+void measured_range_cut_unended(const char *why);
 bool measured_range_uses(const struct device_counters *counters);
 
 /* CUPTI has ended, and the range with it. The lock is held. */
 void measured_range_forget(void);
 
-/* Defines a notice about the first range that never ended. The lock is held. */
+/* Defines a notice about the first range that was cut with a reason. The lock is held. */
 void measured_range_say(void);
 
 #endif

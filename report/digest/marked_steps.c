@@ -2,6 +2,9 @@
 
 #include "report/model/report_summary.h"
 
+#define CUT_LEAST_NS                                                                               \
+	60000000000u /* what may be missing at an end without a goodbye is below 1 % of it */
+
 uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct report_busy *busy)
 {
 	uint64_t sum_ns = 0, nr = 0;
@@ -42,8 +45,11 @@ struct marked_steps marked_steps_of(const struct report_tree *tree, const struct
 		return steps;
 	steps.count = statistics->marked_steps;
 	steps.least = statistics->least_marked;
-	if (busy && !has_unmarked_part(tree, busy, statistics))
-		steps.mean_ns = (uint64_t)((double)marked_steps_window_ns(tree, busy) *
-					   statistics->nr_marking / (double)statistics->all_marked);
+	const uint64_t window_ns = busy && !has_unmarked_part(tree, busy, statistics)
+					   ? marked_steps_window_ns(tree, busy)
+					   : 0;
+	if (!statistics->is_marking_cut || window_ns >= CUT_LEAST_NS)
+		steps.mean_ns = (uint64_t)((double)window_ns * statistics->nr_marking /
+					   (double)statistics->all_marked);
 	return steps;
 }

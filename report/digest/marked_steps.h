@@ -21,8 +21,9 @@ struct marked_steps {
 uint64_t marked_steps_window_ns(const struct report_tree *tree, const struct report_busy *busy);
 
 /* statistics may be NULL: none marks steps. The time is not known between capture windows, nor where work came too
- * late, nor in a merged profile with a process that marks none. A profile has no times of single steps, so there is no
- * median. */
+ * late, nor in a merged profile with a process that marks none, nor where a process that marks steps ended without a
+ * goodbye after less than a minute: its last steps, or the last work, may be missing. A profile has no times of single
+ * steps, so there is no median. */
 struct marked_steps marked_steps_of(const struct report_tree *tree, const struct report_busy *busy,
 				    const struct report_statistics *statistics);
 

@@ -88,7 +88,8 @@ static int add_failure(struct builder *builder, const struct roster_process *pro
 	return 0;
 }
 
-static void add_marks(struct report_statistics *statistics, uint64_t count)
+static void add_marks(struct report_statistics *statistics, const struct roster_process *process,
+		      uint64_t count)
 {
 	if (!count)
 		return;
@@ -96,6 +97,7 @@ static void add_marks(struct report_statistics *statistics, uint64_t count)
 		statistics->marked_steps = count;
 	if (!statistics->nr_marking++ || statistics->least_marked > count)
 		statistics->least_marked = count;
+	statistics->is_marking_cut |= process->state == PROCESS_UNCLEAN;
 	statistics->all_marked = ledger_add_saturating(statistics->all_marked, count);
 }
 
@@ -108,7 +110,7 @@ static int add_call(struct builder *builder, const struct roster_process *proces
 	if (!name)
 		return -ENOMEM;
 	if (call->domain == DEFINITION_STEP_DOMAIN && call->cbid == DEFINITION_STEP_CBID) {
-		add_marks(statistics, call->count);
+		add_marks(statistics, process, call->count);
 		return 0;
 	}
 	if (call->error)

@@ -53,7 +53,8 @@ struct report_statistics {
 	 * 0: none marks steps */
 	uint64_t marked_steps, least_marked, all_marked;
 	uint32_t nr_marking; /* processes that mark steps */
-	char **texts;        /* the texts that the rows borrow */
+	bool is_marking_cut; /* one of them ended without a goodbye, so that its last steps may be missing */
+	char **texts; /* the texts that the rows borrow */
 	uint32_t nr_texts;
 };
 

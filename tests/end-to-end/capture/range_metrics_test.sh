@@ -92,6 +92,8 @@ contains "left: told" "$scratch/left.err" "a range left is not measured: it neve
 measure last '^last$' 4 sol left
 same "last: none" "$(measured last)$(ledger last)" "0 0 0 1"
 contains "last: told" "$scratch/last.err" "a range last is not measured: it never ended"
+measure reset '' 4 sol reset
+contains "reset: told" "$scratch/reset.err" "a range reset is not measured: its context was destroyed within it"
 
 # A kernel of NCCL's may wait for what comes later: its range is given up, and others until its record has come. If that came at
 # once, the range behind it is measured.

@@ -435,6 +435,12 @@ static void a_step_takes_its_part_of_the_gpus_windows_without_pauses(void **stat
 	busy_rows[1].late = 1;
 	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).mean_ns, 0);
 	busy_rows[1].late = 0;
+	/* Killed: the last steps may be missing. */
+	statistics.is_marking_cut = true;
+	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).mean_ns, 0);
+	assert_int_equal(marked_steps_of(&marked, &busy, &statistics).count, 100);
+	statistics.is_marking_cut = false;
+
 	marked.losses = &windows;
 	marked.nr_losses = 1;
 	steps = marked_steps_of(&marked, &busy, &statistics);

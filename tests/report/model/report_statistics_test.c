@@ -146,6 +146,27 @@ static void marked_steps_are_those_of_the_process_with_most_and_no_call(void **s
 	assert_int_equal(statistics->all_marked, 399);
 	assert_int_equal(statistics->nr_marking, 2);
 	assert_int_equal(statistics->nr_calls, 0);
+	assert_false(statistics->is_marking_cut);
+}
+
+static void steps_of_a_killed_process_are_cut(void **state)
+{
+	const struct message_api_call steps = {.domain = DEFINITION_STEP_DOMAIN,
+					       .cbid = DEFINITION_STEP_CBID,
+					       .name = report_fixture_string("step"),
+					       .count = 7};
+	const uint32_t other = report_fixture_process("node02", 100, 3, 0);
+
+	(void)state;
+	process(other)->state = PROCESS_UNCLEAN;
+	assert_int_equal(
+		statistics_table_put_call(process(report_fixture.process_id)->statistics, &steps),
+		0);
+	make();
+	assert_false(statistics->is_marking_cut);
+	assert_int_equal(statistics_table_put_call(process(other)->statistics, &steps), 0);
+	make();
+	assert_true(statistics->is_marking_cut);
 }
 
 static void failed_calls_say_which_process(void **state)
@@ -365,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_of_all_processes_are_one_row),
 		TEST(marked_steps_are_those_of_the_process_with_most_and_no_call),
+		TEST(steps_of_a_killed_process_are_cut),
 		TEST(failed_calls_say_which_process),
 		TEST(configurations_on_like_gpus_are_one_row),
 		TEST(tables_have_their_titles_and_say_what_they_leave_out),

@@ -13,11 +13,13 @@
  *   with r2 on the device given.
  * - helper: the same, but the other thread has no range.
  * - left: a thread ends in "left", with r0; then "after" has r1; the program ends in "last", with r2.
+ * - reset: the device's context is destroyed in "reset", behind r0.
  * - collective: "comm" has r0, a kernel with the name of one of NCCL's, and r0; "behind" has r1, at once.
  * - cooperative: "comm" has r0, a cooperative kernel with the name of one of NVSHMEM's, and r0.
  * - failed: "failed" has r0, a launch that fails, and r1; "copies" has a copy; behind a launch of NCCL's kernel that
  *   fails, "later" has r1.
  * Prints "kernels COUNT" in the end: the kernels that ran. */
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -43,6 +45,7 @@ static struct {
 	void *memory;
 	int second_device;
 	bool has_second; /* a range */
+	bool is_reset;   /* the context is destroyed */
 	pthread_barrier_t barrier;
 	_Atomic int nr_kernels;
 } self;
@@ -188,6 +191,16 @@ static void leave(void)
 	launch(2, self.stream);
 }
 
+static void reset(void)
+{
+	flamegrid_range_push("reset");
+	launch(0, self.stream);
+	if (cuDevicePrimaryCtxRelease(0) != CUDA_SUCCESS)
+		exit(3);
+	self.is_reset = true;
+	flamegrid_range_pop();
+}
+
 static void collective(void)
 {
 	flamegrid_range_push("comm");
@@ -244,6 +257,8 @@ static bool run(const char *what, int number)
 		threads();
 	} else if (strcmp(what, "left") == 0) {
 		leave();
+	} else if (strcmp(what, "reset") == 0) {
+		reset();
 	} else if (strcmp(what, "collective") == 0) {
 		collective();
 	} else if (strcmp(what, "cooperative") == 0) {
@@ -267,11 +282,12 @@ int main(int argc, char **argv)
 	require(cudaMalloc(&self.memory, COPY_BYTES));
 	if (argc < 2 || !run(argv[1], argc > 2 ? atoi(argv[2]) : 0)) {
 		fputs("usage: fake_ranges nested ROUNDS|steps ROUNDS|graphs|threads DEVICE|helper "
-		      "DEVICE|left|collective|cooperative|failed\n",
+		      "DEVICE|left|reset|collective|cooperative|failed\n",
 		      stderr);
 		return 2;
 	}
-	require(cudaDeviceSynchronize());
+	if (!self.is_reset)
+		require(cudaDeviceSynchronize());
 	printf("kernels %d\n", self.nr_kernels);
 	return 0;
 }
