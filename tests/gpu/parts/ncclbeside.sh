@@ -1,8 +1,10 @@
-# NCCL beside samples of running kernels and beside measured launches: who launches an all-reduce must never wait for itself.
+# NCCL beside samples of running kernels and beside measured launches: who launches an all-reduce must never wait for
+# itself.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
 
 # In this order again and again: two of four runs have exact windows.
-ncclbeside_options=("--sample-gpu 1000/s" "--metrics roofline --launches 1000000" "--sample-gpu 1000/s" "--record stalls")
+ncclbeside_options=("--sample-gpu 1000/s" "--metrics roofline --launches 1000000" "--sample-gpu 1000/s"
+	"--record stalls")
 
 # One thread with two GPUs. NCCLBESIDE_RUNS: how often.
 ncclbeside_thread() {
@@ -18,8 +20,8 @@ print(*glob.glob(sysconfig.get_paths()["purelib"] + "/nvidia/nccl/include/nccl.h
 	for ((number = 0; number < ${NCCLBESIDE_RUNS:-100}; number++)); do
 		rm -rf "$scratch/ncclbeside"
 		# shellcheck disable=SC2086 # words
-		timeout -k 5 60 "$flamegrid" run ${ncclbeside_options[number % 4]} -o "$scratch/ncclbeside" -- "$scratch/nccl_beside" \
-			>"$out/ncclbeside.stdout" 2>"$out/ncclbeside.stderr" &&
+		timeout -k 5 60 "$flamegrid" run ${ncclbeside_options[number % 4]} -o "$scratch/ncclbeside" -- \
+			"$scratch/nccl_beside" >"$out/ncclbeside.stdout" 2>"$out/ncclbeside.stderr" &&
 			good=$((good + 1))
 		grep -q "nothing lost" "$out/ncclbeside.stderr" && whole=$((whole + 1))
 	done
@@ -37,7 +39,8 @@ ncclbeside_torch() {
 		rm -rf "$scratch/ncclbeside"
 		# shellcheck disable=SC2086 # words
 		timeout -k 5 120 "$flamegrid" run ${ncclbeside_options[number % 4]} -o "$scratch/ncclbeside" -- \
-			torchrun --nproc_per_node=2 "$here/programs/ddp.py" >"$out/ncclbeside.torch.stdout" 2>"$out/ncclbeside.torch.stderr" &&
+			torchrun --nproc_per_node=2 "$here/programs/ddp.py" >"$out/ncclbeside.torch.stdout" \
+			2>"$out/ncclbeside.torch.stderr" &&
 			good=$((good + 1))
 		echo "        ${ncclbeside_options[number % 4]}: $(tr -s ' \n' ' ' <"$out/ncclbeside.torch.stdout")"
 		grep -h 'measured\|samples\|lost' "$out/ncclbeside.torch.stderr" | head -6
