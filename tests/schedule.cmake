@@ -17,6 +17,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_kernel_sampler_contexts_test
   inject_cubin_copies_test
   inject_launch_thread_test
+  inject_launch_gate_test
   inject_metrics_lock_test
   inject_nccl_profiler_test
   inject_nvtx_names_test
