@@ -83,14 +83,16 @@ static uint32_t read_device(const struct nvml_library *library, struct device *d
 	return refusal;
 }
 
-static void read_used(struct telemetry_reader *reader, const struct nvml_library *library)
+/* new_ones: only GPUs of which no reading goes on. Others keep to their times. */
+static void read_used(struct telemetry_reader *reader, const struct nvml_library *library,
+		      bool new_ones)
 {
 	for (uint32_t i = 0; i < reader->count && !reader->life.is_stopped; i++) {
 		struct device *device = &reader->devices[i];
 		struct nvml_reading reading;
 		uint64_t at_ns;
 
-		if (device->nr_users == 0)
+		if (device->nr_users == 0 || (new_ones && device->sums.before_ns))
 			continue;
 		reader->since_ns = clock_now_ns();
 		pthread_mutex_unlock(&reader->life.lock);
@@ -120,11 +122,18 @@ static void forget(struct telemetry_reader *reader, uint32_t count)
 	}
 }
 
+/* Returns the first time after a time at which all are read. */
+static uint64_t next_ns(const struct telemetry_reader *reader, uint64_t after_ns)
+{
+	return after_ns - after_ns % reader->interval_ns + reader->interval_ns;
+}
+
 /* Opens NVML, and reads until no device has users. */
 static void serve(struct telemetry_reader *reader)
 {
 	struct nvml_library *library;
 	uint32_t count;
+	int late = 0;
 
 	reader->since_ns = clock_now_ns();
 	pthread_mutex_unlock(&reader->life.lock);
@@ -136,15 +145,14 @@ static void serve(struct telemetry_reader *reader)
 		return;
 	}
 	while (reader->nr_used > 0 && !reader->life.is_stopped) {
-		uint64_t begin_ns = clock_now_ns(), wait_ns = reader->interval_ns;
+		const uint64_t begin_ns = clock_now_ns();
 
 		reader->has_new = false;
-		read_used(reader, library);
-		uint64_t now_ns = clock_now_ns();
-		if ((now_ns - begin_ns) * TELEMETRY_READER_SHARE > wait_ns)
-			wait_ns = (now_ns - begin_ns) * TELEMETRY_READER_SHARE;
-		struct timespec until = to_timespec(now_ns + wait_ns);
-		int late = 0;
+		read_used(reader, library, !late);
+		const uint64_t took_ns = clock_now_ns() - begin_ns;
+		const struct timespec until =
+			to_timespec(next_ns(reader, begin_ns + took_ns * TELEMETRY_READER_SHARE));
+		late = 0;
 		while (reader->nr_used > 0 && !reader->life.is_stopped && !reader->has_new && !late)
 			late = pthread_cond_timedwait(&reader->life.changed, &reader->life.lock,
 						      &until);

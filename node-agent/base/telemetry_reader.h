@@ -8,10 +8,11 @@
 
 #include "proto/device_telemetry.h"
 
-#define TELEMETRY_READER_DEVICES     64u /* GPUs; further ones are not read */
-#define TELEMETRY_READER_INTERVAL_MS 250u
+#define TELEMETRY_READER_DEVICES 64u /* GPUs; further ones are not read */
+/* A multiple of the 100 ms in which GPUs copy the counters that GPM tells (docs/telemetry.md). */
+#define TELEMETRY_READER_INTERVAL_MS 200u
 #define TELEMETRY_READER_SHARE                                                                     \
-	50u /* readings take this part of the time at most: they come later else */
+	50u /* readings take this part of the time at most: some are left out else */
 #define TELEMETRY_READER_HANG_NS 5000000000ull /* a reading that takes longer hangs */
 
 struct telemetry_reader;
@@ -21,7 +22,8 @@ struct nvml_gpm_reading;
 typedef void telemetry_reader_more(void *context, uint32_t pci_domain, uint32_t pci_bus,
 				   uint32_t pci_device, struct nvml_gpm_reading *reading);
 
-/* Reads each interval_ms (above 0). NULL: out of memory. */
+/* Reads at multiples of interval_ms (above 0) of CLOCK_MONOTONIC, so that the time between two readings is one, too.
+ * Only the first reading of a GPU that gets a user comes at once. NULL: out of memory. */
 struct telemetry_reader *telemetry_reader_create(uint32_t interval_ms);
 
 /* Asks more() after each reading of a GPU without GPM. It is called in the thread, and no longer once destroy() has

@@ -35,7 +35,7 @@ static int fit_resource(struct resource_usage_device *device, enum resource reso
 
 /* Samples tell more than rows of telemetry if there are more of them. */
 static int fit_samples(struct resource_usage_device *device, enum resource resource,
-		       const struct resource_work *work)
+		       const struct resource_work *work, const struct resource_stretches *rows)
 {
 	const struct resource_stretches *samples = &work->samples;
 	struct resource_usage_sum *of = &device->resources[resource];
@@ -52,7 +52,7 @@ static int fit_samples(struct resource_usage_device *device, enum resource resou
 	of->fit = fit;
 	of->unfitted = RESOURCE_FITTED;
 	of->sample_ns = ns / samples->count;
-	of->sample_mismatch = resource_samples_mismatch(samples, &work->stretches, resource);
+	of->sample_mismatch = resource_samples_mismatch(samples, rows, resource);
 	return 0;
 }
 
@@ -60,12 +60,18 @@ static int fit_device(struct resource_usage_device *device, struct resource_work
 		      const struct resource_work_source *source, bool has_all)
 {
 	enum resource_unfitted unfitted;
+	const struct resource_stretches *delayed;
 	int error = resource_work_finish(work, device, source, has_all, &unfitted);
 
+	if (!error)
+		error = resource_delay_choose(&work->rows, device, &delayed);
 	for (uint32_t i = 0; i < RESOURCES && !error; i++) {
-		error = fit_resource(device, (enum resource)i, &work->stretches, unfitted);
+		const struct resource_stretches *rows =
+			i == RESOURCE_ENERGY ? &work->rows.list[0] : delayed;
+
+		error = fit_resource(device, (enum resource)i, rows, unfitted);
 		if (!error && !unfitted)
-			error = fit_samples(device, (enum resource)i, work);
+			error = fit_samples(device, (enum resource)i, work, rows);
 	}
 	return error;
 }

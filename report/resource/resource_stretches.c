@@ -1,6 +1,7 @@
 #include "resource_stretches.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,12 @@
 /* More is nonsense, and would not fit. */
 #define STRETCH_NS_MAX 1e19
 
+#define NS_PER_S 1e9
+
 struct maker {
 	struct resource_stretches *stretches;
 	uint64_t ns; /* of all stretches */
+	uint64_t delay_ns;
 	int error;
 };
 
@@ -65,7 +69,7 @@ static void take_row(void *context, const struct device_telemetry *row)
 
 	if (ns == 0 || apart(row_ns, ns) > row_ns / ROW_PART || maker->error ||
 	    stretches->count == RESOURCE_STRETCHES_MAX || ns > RESOURCE_STRETCHES_NS - maker->ns ||
-	    ns > row->last_ns)
+	    ns + maker->delay_ns > row->last_ns)
 		return;
 	maker->ns += ns;
 	maker->error = array_reserve(&stretches->list, &stretches->room, stretches->count + 1ull,
@@ -73,15 +77,16 @@ static void take_row(void *context, const struct device_telemetry *row)
 	if (maker->error)
 		return;
 	struct resource_stretch *stretch = &stretches->list[stretches->count++];
-	*stretch = (struct resource_stretch){
-		.begin_ns = row->last_ns - ns, .end_ns = row->last_ns, .ns = ns};
+	*stretch = (struct resource_stretch){.begin_ns = row->last_ns - maker->delay_ns - ns,
+					     .end_ns = row->last_ns - maker->delay_ns,
+					     .ns = ns};
 	take_resources(stretch, row);
 }
 
 int resource_stretches_init(struct resource_stretches *stretches, const struct placement_log *log,
-			    uint32_t device)
+			    uint32_t device, uint64_t delay_ns)
 {
-	struct maker maker = {.stretches = stretches};
+	struct maker maker = {.stretches = stretches, .delay_ns = delay_ns};
 
 	*stretches = (struct resource_stretches){0};
 	gpu_telemetry_each(log, device, 0, UINT64_MAX, take_row, &maker);
@@ -238,4 +243,24 @@ int resource_stretches_fit(const struct resource_stretches *stretches, enum reso
 	resource_fit_make(intervals, nr, &scale, fit);
 	free(intervals);
 	return 0;
+}
+
+double resource_stretches_missed(const struct resource_stretches *stretches, enum resource resource,
+				 const struct resource_fit *fit)
+{
+	double missed = 0, all = 0;
+
+	for (uint32_t i = 0; i < stretches->count; i++) {
+		const struct resource_stretch *stretch = &stretches->list[i];
+		const double amount = (double)stretch->amounts[resource];
+		double miss = amount * NS_PER_S - (double)fit->idle_rate * (double)stretch->ns;
+
+		if (stretch->is_thin || !(stretch->known & 1u << resource))
+			continue;
+		for (uint32_t k = 0; k < RESOURCE_CLASSES; k++)
+			miss -= (double)stretch->class_ns[k] * (double)fit->class_rate[k];
+		missed += fabs(miss);
+		all += amount * NS_PER_S;
+	}
+	return all > 0 ? missed / all : 0;
 }

@@ -31,10 +31,10 @@ struct resource_stretches {
 	uint32_t count, room;
 };
 
-/* Makes a stretch without work of each row of a device that has readings from its begin to its end. 0 or -ENOMEM. Call
- * fini() in either case. */
+/* Makes a stretch without work of each row of a device that has readings from its begin to its end. Each lies delay_ns
+ * before its row. 0 or -ENOMEM. Call fini() in either case. */
 int resource_stretches_init(struct resource_stretches *stretches, const struct placement_log *log,
-			    uint32_t device);
+			    uint32_t device, uint64_t delay_ns);
 void resource_stretches_fini(struct resource_stretches *stretches);
 
 /* Adds a piece of work to the stretches in which it ran; settle() follows the last one. scales, by stretch: its
@@ -61,5 +61,10 @@ void resource_stretches_scale(struct resource_stretches *stretches, uint32_t lev
 /* Fits a resource over those in which it is known and that are not thin. 0 or -ENOMEM. */
 int resource_stretches_fit(const struct resource_stretches *stretches, enum resource resource,
 			   struct resource_fit *fit);
+
+/* Returns what such a fit misses in the same stretches, with work and without, as a share of their amount; 0: they have
+ * none. */
+double resource_stretches_missed(const struct resource_stretches *stretches, enum resource resource,
+				 const struct resource_fit *fit);
 
 #endif

@@ -27,7 +27,7 @@ int resource_work_open(struct resource_work *work, const struct resource_usage_d
 	uint32_t nr_states;
 	const struct counter_state *states = placement_log_counter_states(log, &nr_states);
 	bool has_samples = false;
-	int error = resource_stretches_init(&work->stretches, log, device->device);
+	int error = resource_delay_init(&work->rows, device, log);
 
 	for (uint32_t i = 0; i < nr_states; i++)
 		has_samples |= states[i].device_id == device->device && states[i].kept;
@@ -38,7 +38,7 @@ int resource_work_open(struct resource_work *work, const struct resource_usage_d
 
 void resource_work_close(struct resource_work *work)
 {
-	resource_stretches_fini(&work->stretches);
+	resource_delay_fini(&work->rows);
 	resource_stretches_fini(&work->samples);
 }
 
@@ -67,8 +67,9 @@ static int take_events(void *context, const struct message_events *events)
 		reading->has_process[events->process_id] = true;
 		work->ns = ledger_add_saturating(work->ns, record->end_ns - record->start_ns);
 		const uint32_t class = resource_classes_find(device, &key);
-		resource_stretches_add(&work->stretches, class, record->start_ns, record->end_ns,
-				       NULL);
+		for (uint32_t j = 0; j < work->rows.count; j++)
+			resource_stretches_add(&work->rows.list[j], class, record->start_ns,
+					       record->end_ns, NULL);
 		resource_stretches_add(&work->samples, class, record->start_ns, record->end_ns,
 				       NULL);
 	}
@@ -210,22 +211,25 @@ int resource_work_finish(struct resource_work *work, const struct resource_usage
 			 const struct resource_work_source *source, bool has_all,
 			 enum resource_unfitted *unfitted)
 {
-	struct resource_stretches *const both[] = {&work->stretches, &work->samples};
-	const uint32_t nr_lists = work->samples.count ? 2 : 1; /* each reads all kept pieces */
+	const uint32_t nr_lists = work->rows.count + (work->samples.count != 0);
 	const uint64_t all_ns = all_work_ns(device);
 	const bool is_whole = work->ns >= all_ns - all_ns / WHOLE_PART;
 	int error = 0;
 
 	*unfitted = RESOURCE_FITTED;
 	for (uint32_t i = 0; i < nr_lists && !error; i++) {
-		resource_stretches_settle(both[i], NULL);
+		/* Each reads all kept pieces. */
+		const bool is_short = i == work->rows.count;
+		struct resource_stretches *list = is_short ? &work->samples : &work->rows.list[i];
+
+		resource_stretches_settle(list, NULL);
 		if (!has_all || work->ns == 0 ||
 		    (!is_whole && work->lacks_process && !has_several(device, source)))
-			error = add_kept(both[i], i > 0, device, source, unfitted);
+			error = add_kept(list, is_short, device, source, unfitted);
 		else if (!is_whole)
-			resource_stretches_begin(both[i], work->first_ns);
+			resource_stretches_begin(list, work->first_ns);
 		if (!is_whole && work->lacks_process && has_several(device, source))
-			resource_stretches_end(both[i], work->last_ns);
+			resource_stretches_end(list, work->last_ns);
 	}
 	return error;
 }

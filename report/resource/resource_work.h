@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "resource_delay.h"
 #include "resource_stretches.h"
 #include "resource_usage.h"
 
@@ -21,8 +22,8 @@ struct resource_work_source {
 
 /* Of one device. */
 struct resource_work {
-	struct resource_stretches stretches; /* rows of telemetry */
-	struct resource_stretches samples;   /* shorter ones, of use alone; empty: none are kept */
+	struct resource_delay_rows rows;   /* of telemetry */
+	struct resource_stretches samples; /* shorter ones, of use alone; empty: none are kept */
 	uint64_t first_ns, last_ns; /* its first work in the timeline, and its last one's end */
 	uint64_t ns;                /* of all its work there */
 	bool lacks_process; /* it has nothing of some process, as of a merged run without a timeline */

@@ -13,8 +13,8 @@ all_parts="
 	conformance demo counts train ddp graph triton pythons agreement capture modes soak overhead cuptishare threads life
 	restart windows timeline options api memory nvtx marks kineto inner duty group host probe hostcalls nccl
 	ncclplugin ncclsplit ranks nodes folded straggler parallel watch steps green site backward backwardcost
-	backwardranks compiled aoti jax serve clocks use pm price priceddp keepcost meter tails stalls exact exactlong metrics
-	rangesbeside tables worst energy ncclbeside
+	backwardranks compiled aoti jax serve clocks use gpmdelay pm price priceddp keepcost meter tails stalls exact
+	exactlong metrics rangesbeside tables worst energy ncclbeside
 "
 root=$(readlink -f "$1") || exit 1
 out=$2

@@ -6,7 +6,7 @@ fake_power=$BUILD/tests/fake_power
 library=$BUILD/lib/fake-nvml:$LD_LIBRARY_PATH
 list=$(devices 1)
 export FAKE_CUDA_DEVICES=1 XDG_RUNTIME_DIR=$scratch/runtime FAKE_CUDA_POWER=$scratch/power FAKE_NVML_LOG=$scratch/log
-export FAKE_CUDA_POWER_MW=hot=300000,cold=100000 FAKE_NVML='*:idle=70000'
+export FAKE_CUDA_POWER_MW=hot=300000,cold=100000 FAKE_NVML='*:idle=70000,delay=90'
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 
 run() { # NAME COMMAND...: a run of it

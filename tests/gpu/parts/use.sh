@@ -136,3 +136,13 @@ PY
 	done
 	for kind in off 1000 10000; do printf 'tiny_train, us a step, samples %-6s %s\n' $kind "$(median <"$scratch/pm_steps.$kind")"; done | tee "$out/pm_steps.txt"
 }
+
+# How much earlier GPM's counters were what NVML tells (docs/telemetry.md).
+gpmdelay() {
+	nvcc -O1 -arch=native "$here/programs/gpm_delay.cu" -o "$scratch/gpm_delay" 2>>"$out/nvcc.log" ||
+		{ not_ok "nvcc: $out/nvcc.log"; return; }
+	CUDA_VISIBLE_DEVICES=0 "$scratch/gpm_delay" 20000 14 >"$out/gpm_often.txt" &&
+		CUDA_VISIBLE_DEVICES=0 "$scratch/gpm_delay" 1000000 20 >"$out/gpm_seldom.txt" ||
+		{ not_ok "gpmdelay: the program failed"; return; }
+	python3 "$here/programs/gpm_delay_check.py" "$out/gpm_often.txt" "$out/gpm_seldom.txt" || failed=1
+}

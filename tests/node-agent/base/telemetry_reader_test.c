@@ -3,21 +3,42 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "node-agent/base/telemetry_reader.h"
 #include "tests/support/fake_nvml/fake_nvml.h"
 
-#define WAIT_MS 20000u
+#define WAIT_MS     20000u
+#define INTERVAL_MS 1u
+#define NS_PER_MS   1000000
 
 static struct telemetry_reader *reader;
 static bool has_threads, has_memory = true;
+static pthread_t tester;
+static _Atomic uint32_t nr_waits,
+	nr_off_grid; /* of the reader's thread; those not until a multiple of the interval */
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			  void *(*function)(void *), void *argument);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			  void *(*function)(void *), void *argument);
 void *__real_calloc(size_t count, size_t size);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
+				  const struct timespec *until);
+int __real_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
+				  const struct timespec *until);
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock,
+				  const struct timespec *until)
+{
+	if (!pthread_equal(pthread_self(), tester)) {
+		nr_waits++;
+		nr_off_grid += until->tv_nsec % (INTERVAL_MS * NS_PER_MS) != 0;
+	}
+	return __real_pthread_cond_timedwait(changed, lock, until);
+}
+
 void *__wrap_calloc(size_t count, size_t size);
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -36,7 +57,9 @@ static int set_up(void **state)
 	(void)state;
 	fake_nvml_reset();
 	has_threads = true;
-	reader = telemetry_reader_create(1);
+	tester = pthread_self();
+	nr_waits = nr_off_grid = 0;
+	reader = telemetry_reader_create(INTERVAL_MS);
 	assert_non_null(reader);
 	return 0;
 }
@@ -103,6 +126,30 @@ static void a_gpu_is_read_while_it_has_users(void **state)
 	assert_true(fake_nvml.nr_readings > readings);
 	assert_int_equal(later.begin_ns, telemetry.begin_ns);
 	telemetry_reader_leave(reader, gpu);
+}
+
+static void readings_are_multiples_of_the_interval_apart(void **state)
+{
+	(void)state;
+	await_readings(telemetry_reader_use(reader, 0, 0x17, 0), 5);
+	assert_true(nr_waits >= 4);
+	assert_int_equal(nr_off_grid, 0);
+}
+
+/* The next time is an hour away. */
+static void a_gpu_that_gets_a_user_is_read_at_once_and_no_other(void **state)
+{
+	(void)state;
+	telemetry_reader_destroy(reader, WAIT_MS);
+	reader = telemetry_reader_create(3600 * 1000);
+	assert_non_null(reader);
+	const int one = telemetry_reader_use(reader, 0, 0x17, 0);
+	await_readings(one, 1);
+	await_readings(telemetry_reader_use(reader, 0, 0x3a, 0), 1);
+	assert_int_equal(find(one).readings, 1);
+	telemetry_reader_leave(reader, one);
+	telemetry_reader_use(reader, 0, 0x17, 0);
+	await_readings(one, 2);
 }
 
 static void gpus_have_sums_of_their_own(void **state)
@@ -207,6 +254,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_gpu_is_read_while_it_has_users),
+		TEST(readings_are_multiples_of_the_interval_apart),
+		TEST(a_gpu_that_gets_a_user_is_read_at_once_and_no_other),
 		TEST(gpus_have_sums_of_their_own),
 		TEST(parts_of_a_gpu_are_not_read),
 		TEST(what_nvml_refuses_is_said),

@@ -37,7 +37,7 @@ static int set_up(void **state)
 	assert_non_null(rows);
 	for (uint64_t i = 0; i < NR; i++)
 		add_row((10 + i) * S, (11 + i) * S, S);
-	return resource_stretches_init(&stretches, rows, 1);
+	return resource_stretches_init(&stretches, rows, 1, 0);
 }
 
 static int tear_down(void **state)
@@ -117,7 +117,7 @@ static void a_row_with_a_pause_is_no_stretch(void **state)
 	resource_stretches_fini(&stretches);
 	add_row(20 * S, 22 * S, S);
 	add_row(22 * S, 23 * S, S - S / 20);
-	assert_int_equal(resource_stretches_init(&stretches, rows, 1), 0);
+	assert_int_equal(resource_stretches_init(&stretches, rows, 1, 0), 0);
 	assert_int_equal(stretches.count, NR + 1);
 	assert_int_equal(stretches.list[NR].begin_ns, 22 * S + S / 20);
 	assert_int_equal(stretches.list[NR].end_ns, 23 * S);
@@ -157,7 +157,7 @@ static void each_resource_has_the_stretches_in_which_it_is_known(void **state)
 	row.traffic_known_ns[TELEMETRY_PCIE_SENT] = S;
 	assert_int_equal(placement_log_add_telemetry(rows, &row), 0);
 	resource_stretches_fini(&stretches);
-	assert_int_equal(resource_stretches_init(&stretches, rows, 1), 0);
+	assert_int_equal(resource_stretches_init(&stretches, rows, 1, 0), 0);
 	assert_int_equal(stretches.count, NR + 1);
 	const struct resource_stretch *last = &stretches.list[NR];
 	assert_int_equal(last->known, 1u << RESOURCE_ENERGY | 1u << RESOURCE_DRAM);

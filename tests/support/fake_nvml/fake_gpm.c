@@ -5,7 +5,9 @@
 
 #include "fake_nvml.h"
 
-#define MW_FULL 1000000.0
+#define MW_FULL   1000000.0
+#define COPY_NS   100000000ull
+#define NS_PER_MS 1000000ull
 
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, VERSION_MISMATCH = 25 };
 
@@ -74,7 +76,9 @@ int nvmlGpmSampleGet(struct nvml_device *device, struct gpm_sample *sample)
 	if (!gpu)
 		return INVALID_ARGUMENT;
 	sample->device = device;
-	sample->at_ns = fake_nvml_now_ns();
+	sample->at_ns = fake_nvml_now_ns() - gpu->delay_ms * NS_PER_MS;
+	if (gpu->delay_ms)
+		sample->at_ns -= sample->at_ns % COPY_NS;
 	sample->mw_ns = fake_nvml_work(device, sample->at_ns);
 	return (int)gpu->gpm;
 }

@@ -111,6 +111,7 @@ static const struct {
 	{"idle", offsetof(struct fake_nvml_gpu, idle_mw)},
 	{"resets", offsetof(struct fake_nvml_gpu, resets)},
 	{"celsius", offsetof(struct fake_nvml_gpu, celsius)},
+	{"delay", offsetof(struct fake_nvml_gpu, delay_ms)},
 	{"ecc", offsetof(struct fake_nvml_gpu, ecc)},
 	{"result", offsetof(struct fake_nvml_gpu, result)},
 	{"gpm", offsetof(struct fake_nvml_gpu, gpm)},

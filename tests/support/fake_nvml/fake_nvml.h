@@ -29,6 +29,8 @@ struct fake_nvml_gpu {
 	uint32_t result; /* of all these calls */
 	/* GPM: the result of its calls; thousandths of a percent; MiB a second */
 	uint32_t gpm;
+	uint32_t
+		delay_ms; /* not 0: samples are copies, each of a multiple of 100 ms, and so old at least */
 	uint32_t computing, active, occupancy, tensor, dram;
 	uint32_t sent, received, nvlink_sent, nvlink_received;
 	uint32_t
