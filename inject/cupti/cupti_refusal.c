@@ -6,6 +6,7 @@
 enum result {
 	RESULT_SUCCESS = 0,
 	RESULT_INVALID_OPERATION = 7,
+	RESULT_OUT_OF_MEMORY = 8,
 	RESULT_HARDWARE_BUSY = 26,
 	RESULT_NOT_SUPPORTED = 27,
 	RESULT_VIRTUALIZED = 33,
@@ -40,5 +41,23 @@ uint32_t cupti_refusal(int result)
 		return COUNTER_NOT_SUPPORTED;
 	default:
 		return COUNTER_FAILED;
+	}
+}
+
+const char *cupti_refusal_text(int result)
+{
+	if (result == RESULT_OUT_OF_MEMORY)
+		return "not enough memory";
+	switch (cupti_refusal(result)) {
+	case COUNTER_NO_RIGHT:
+		return "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the driver's "
+		       "option NVreg_RestrictProfilingToAdminUsers=0";
+	case COUNTER_VIRTUAL:
+		return "a vGPU, or a part of a GPU (MIG), does not allow it";
+	case COUNTER_NOT_SUPPORTED:
+		return "this CUPTI or this GPU does not support it";
+	default:
+		return "another process or profiler may hold its counters, such as DCGM (dcgmi "
+		       "profile --pause)";
 	}
 }

@@ -297,18 +297,13 @@ static const char *why(const struct device_counters *counters, int result)
 {
 	const uint32_t refusal = cupti_refusal(result);
 
-	if (refusal == COUNTER_NO_RIGHT)
-		return "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the driver's "
-		       "option NVreg_RestrictProfilingToAdminUsers=0";
-	if (refusal == COUNTER_VIRTUAL)
-		return "a vGPU, or a part of a GPU (MIG), does not allow it";
+	if (refusal == COUNTER_NO_RIGHT || refusal == COUNTER_VIRTUAL)
+		return cupti_refusal_text(result);
 	if (refusal == COUNTER_NOT_SUPPORTED || !self.library->metrics.is_whole)
 		return "this CUPTI or this GPU does not support it, or the metrics take too many "
 		       "passes";
-	if (counters->session.config.unknown)
-		return "CUPTI knows none of the metrics for it";
-	return "another process or profiler may hold its counters, such as DCGM (dcgmi profile "
-	       "--pause)";
+	return counters->session.config.unknown ? "CUPTI knows none of the metrics for it"
+						: cupti_refusal_text(result);
 }
 
 static void say_refusal(struct device_counters *counters, bool last)

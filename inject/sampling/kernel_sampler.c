@@ -2,30 +2,28 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "cubin_copies.h"
 #include "exact_pace.h"
 #include "exact_windows.h"
 #include "launch_gate.h"
 #include "look_pace.h"
+#include "sample_passing.h"
 #include "sampling_session.h"
 #include "waiting_launches.h"
 
 #include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
 #include "inject/cupti/cupti_library.h"
+#include "inject/cupti/cupti_refusal.h"
 #include "inject/cupti/device_query.h"
 #include "proto/kernel_refusal.h"
 #include "proto/record.h"
 #include "proto/ring/record_ring.h"
 
-#define SUM_MAX         (1u << 30) /* samples of one look: more is no number of samples */
 #define CALLBACK_WAIT_S 1
-#define LOOKS_AT_ONCE   64u   /* of one context */
-#define ENTRIES         4096u /* of one definition */
+#define LOOKS_AT_ONCE   64u /* of one context */
 #define FULL_MAX        8u /* sessions of a context that may end full and without a sample, in a row */
-#define REASONS_MAX     (DEFINITION_STALL_REASONS_MAX - 1) /* the last number stands for all others */
 #define FIRST_BLACKWELL 10u /* compute capability: a period of our own yields nothing there */
 
 struct context {
@@ -41,21 +39,6 @@ struct context {
 	struct exact_pace pace;
 };
 
-/* The reasons of the ledger, for samples taken continuously and in exact windows. */
-static const struct way {
-	enum ledger_reason samples, other, lost;
-} ways[] = {
-	{LEDGER_KERNEL_SAMPLES, LEDGER_KERNEL_SAMPLE_OTHER, LEDGER_KERNEL_SAMPLE_LOST},
-	{LEDGER_EXACT_SAMPLES, LEDGER_EXACT_SAMPLE_OTHER, LEDGER_EXACT_SAMPLE_LOST},
-};
-
-/* One definition: entries, and the kernel's name behind them. */
-struct passing {
-	struct definition_kernel_sample
-		entries[ENTRIES + RECORD_NAME_MAX / sizeof(struct definition_kernel_sample) + 1];
-	uint32_t count;
-};
-
 static struct {
 	const struct cupti_library *library;
 	struct definition_writer *definitions;
@@ -65,29 +48,26 @@ static struct {
 	bool left_out_said;
 	struct look_pace looks;
 	atomic_bool begun, refused;
-	char names[REASONS_MAX][CUPTI_ABI_STALL_NAME_SIZE];
-	uint32_t nr_names, nr_defined;
 	uint32_t rate; /* of exact windows; 0: samples are taken continuously */
-	struct passing passing;
-	struct exact_launch launches[SAMPLING_INSTRUCTIONS]; /* of what CUPTI gives */
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void kernel_sampler_init(const struct cupti_library *library, struct definition_writer *definitions)
 {
 	self.library = library;
 	self.definitions = definitions;
-	self.nr_names = self.nr_defined = 0;
 	self.left_out_said = false;
 	self.looks = (struct look_pace){0};
 	atomic_store(&self.left_out, false);
 	atomic_store(&self.begun, false);
 	atomic_store(&self.refused, false);
 	self.rate = 0;
+	sample_passing_init(definitions, false);
 }
 
 void kernel_sampler_use_windows(uint32_t rate)
 {
 	self.rate = rate;
+	sample_passing_init(self.definitions, rate != 0);
 	for (uint32_t i = 0; i < KERNEL_SAMPLER_CONTEXTS; i++)
 		self.contexts[i].pace.rate = 0;
 }
@@ -163,12 +143,6 @@ bool kernel_sampler_needs_code(void)
 	return !atomic_load(&self.refused) || atomic_load(&self.begun);
 }
 
-static void count(const struct context *context, enum ledger_reason reason, uint64_t samples)
-{
-	if (samples)
-		record_ring_count(self.definitions->ring, context->device_id, reason, samples, 0);
-}
-
 static bool has_functions(void)
 {
 	return self.library->version >= CUPTI_ABI_VERSION_12_4 && self.library->sampling_enable &&
@@ -184,37 +158,7 @@ static void refuse(struct context *context, int result)
 	atomic_store(&self.refused, true);
 	definition_writer_notice(self.definitions, NOTICE_NO_KERNEL_SAMPLES, result,
 				 KERNEL_REFUSAL "%u are not sampled (CUPTI's error %d): %s",
-				 context->device_id, result, sampling_session_why(result));
-}
-
-/* Defines the reasons that the agent does not know yet. What finds no room is defined later. */
-static void define_reasons(void)
-{
-	while (self.nr_defined < self.nr_names) {
-		const char *name = self.names[self.nr_defined];
-		struct definition_stall_reason head = {.index = self.nr_defined};
-
-		if (!definition_writer_put(self.definitions, DEFINITION_STALL_REASON, &head,
-					   sizeof(head), name, (uint32_t)strlen(name)))
-			return;
-		self.nr_defined++;
-	}
-}
-
-/* Gives each reason of the session's a number of our own. */
-static void number_reasons(struct context *context)
-{
-	for (uint32_t i = 0; i < context->session.nr_reasons; i++) {
-		uint32_t index = context->session.reasons[i], ours = 0;
-		const char *name = sampling_session_reason(&context->session, index);
-
-		while (ours < self.nr_names && strcmp(self.names[ours], name) != 0)
-			ours++;
-		context->reasons[index] = ours;
-		if (ours == self.nr_names && ours < REASONS_MAX)
-			strcpy(self.names[self.nr_names++], name);
-	}
-	define_reasons();
+				 context->device_id, result, cupti_refusal_text(result));
 }
 
 static void begin(struct context *context)
@@ -239,129 +183,18 @@ static void begin(struct context *context)
 	if (context->pace.rate != self.rate)
 		exact_pace_begin(&context->pace, self.rate, monotonic_ns());
 	atomic_store(&self.begun, true);
-	number_reasons(context);
+	sample_passing_number(&context->session, context->reasons);
 }
 
-/* Sends the entries. launch: of exact samples. */
-static bool write_entries(const struct definition_kernel_samples *samples,
-			  const struct exact_launch *launch, uint32_t size)
-{
-	const struct definition_exact_samples exact = {*samples, launch->stack_id, launch->cbid};
-
-	return self.rate ? definition_writer_put_bulk(self.definitions, DEFINITION_EXACT_SAMPLES,
-						      &exact, sizeof(exact), self.passing.entries,
-						      size)
-			 : definition_writer_put_bulk(self.definitions, DEFINITION_KERNEL_SAMPLES,
-						      samples, sizeof(*samples),
-						      self.passing.entries, size);
-}
-
-static void send(const struct context *context, const struct cupti_instruction *of,
-		 const struct exact_launch *launch)
-{
-	struct passing *passing = &self.passing;
-	struct definition_kernel_samples head = {
-		.time_ns = monotonic_ns(),
-		.cubin_crc = of->cubin_crc,
-		.device_id = context->device_id,
-		.nr_entries = passing->count,
-	};
-	const char *name = of->function ? of->function : "";
-	size_t size = strnlen(name, RECORD_NAME_MAX);
-	uint64_t samples = 0;
-
-	memcpy(&passing->entries[passing->count], name, size);
-	for (uint32_t i = 0; i < passing->count; i++)
-		samples += passing->entries[i].count;
-	if (passing->count &&
-	    !write_entries(&head, launch,
-			   (uint32_t)(passing->count * sizeof(passing->entries[0]) + size)))
-		count(context, ways[self.rate != 0].lost, samples);
-	passing->count = 0;
-}
-
-/* Returns the samples of one instruction, whose entries it adds. */
-static uint64_t add(const struct context *context, const struct cupti_instruction *instruction,
-		    const struct exact_launch *launch)
-{
-	struct passing *passing = &self.passing;
-	uint64_t samples = 0;
-
-	for (size_t i = 0; i < instruction->nr_stalls && i < DEFINITION_STALL_REASONS_MAX; i++) {
-		const struct cupti_stall *stall = &instruction->stalls[i];
-
-		if (!*sampling_session_reason(&context->session, stall->reason) || !stall->samples)
-			continue;
-		if (passing->count == ENTRIES)
-			send(context, instruction, launch);
-		passing->entries[passing->count++] = (struct definition_kernel_sample){
-			.offset = (uint32_t)instruction->offset,
-			.reason = context->reasons[stall->reason],
-			.count = stall->samples,
-		};
-		samples += stall->samples;
-	}
-	return samples;
-}
-
-static bool is_same(const struct cupti_instruction *a, const struct cupti_instruction *b)
-{
-	return a->cubin_crc == b->cubin_crc && a->function_index == b->function_index &&
-	       (a->function == b->function ||
-		(a->function && b->function && strcmp(a->function, b->function) == 0));
-}
-
-/* Finds the launch of each instruction in exact windows. */
-static void find_launches(const struct cupti_samples *samples)
-{
-	for (size_t i = 0; i < samples->nr_instructions && i < samples->room; i++) {
-		self.launches[i] = (struct exact_launch){0};
-		if (self.rate)
-			exact_windows_find(samples->instructions[i].correlation_id,
-					   &self.launches[i]);
-	}
-}
-
-static bool is_same_launch(size_t a, size_t b)
-{
-	return self.launches[a].stack_id == self.launches[b].stack_id &&
-	       self.launches[a].cbid == self.launches[b].cbid;
-}
-
-/* Passes on what CUPTI has given, kernel by kernel. is_whole: CUPTI gave all that it had in one call, and its sum tells
- * whether all of it is there. Where several calls are needed, each sum has samples that another call gives. */
 static void pass_on(struct context *context, struct cupti_samples *samples, bool is_whole)
 {
-	struct cupti_instruction *all = samples->instructions;
-	const uint64_t other = samples->other < SUM_MAX ? samples->other : SUM_MAX;
-	const uint64_t total = samples->total < SUM_MAX ? samples->total : SUM_MAX;
-	uint64_t lost = samples->dropped < SUM_MAX ? samples->dropped : SUM_MAX, passed = 0;
+	const struct sample_origin origin = {&context->session, context->reasons,
+					     context->device_id};
+	const struct sample_sums sums = sample_passing_add(&origin, samples, is_whole);
 
-	define_reasons();
-	find_launches(samples);
-	for (size_t i = 0; i < samples->nr_instructions && i < samples->room; i++) {
-		if (!all[i].nr_stalls)
-			continue;
-		for (size_t k = i; k < samples->nr_instructions && k < samples->room; k++) {
-			if (k != i && (!all[k].nr_stalls || !is_same(&all[i], &all[k]) ||
-				       !is_same_launch(i, k)))
-				continue;
-			passed += add(context, &all[k], &self.launches[i]);
-			if (k != i)
-				all[k].nr_stalls = 0;
-		}
-		send(context, &all[i], &self.launches[i]);
-		all[i].nr_stalls = 0;
-	}
-	if (is_whole && total > other + lost + passed)
-		lost = total - other - passed;
-	if (passed + other)
+	if (sums.passed + sums.other)
 		context->nr_full = 0;
-	const struct way *way = &ways[self.rate != 0];
-	count(context, way->samples, passed + other + lost);
-	count(context, way->other, other);
-	count(context, way->lost, lost);
-	exact_pace_add(&context->pace, passed + other + lost, 0);
+	exact_pace_add(&context->pace, sums.passed + sums.other + sums.lost, 0);
 }
 
 static void count_window(struct context *context)

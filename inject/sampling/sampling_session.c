@@ -176,22 +176,6 @@ int sampling_session_begin(struct sampling_session *session, const struct cupti_
 	return result;
 }
 
-const char *sampling_session_why(int result)
-{
-	switch (result) {
-	case CUPTI_ABI_INSUFFICIENT_PRIVILEGES:
-		return "it needs CAP_SYS_ADMIN (CAP_PERFMON from driver 565 on), or the "
-		       "driver's option NVreg_RestrictProfilingToAdminUsers=0";
-	case CUPTI_ABI_NOT_SUPPORTED:
-		return "this CUPTI or this GPU does not support it";
-	case CUPTI_ABI_OUT_OF_MEMORY:
-		return "not enough memory";
-	default:
-		return "another process or profiler may hold its counters, "
-		       "such as DCGM (dcgmi profile --pause)";
-	}
-}
-
 int sampling_session_look(struct sampling_session *session, const struct cupti_library *library,
 			  bool *more)
 {

@@ -1,8 +1,8 @@
-/* Samples the kernels of one CUDA context while they run as they would (CUPTI's PC Sampling, continuous mode). Every
- * million cycles the GPU notes, for one warp of each multiprocessor, which instruction it is at, and why it waits.
- * CUPTI's own threads fetch what the GPU noted. One context of a GPU at a time can be sampled, over all processes. One
- * thread at a time; in CUPTI's callbacks only where a context is about to be destroyed. Memory comes from mmap(), not
- * malloc().
+/* Samples the kernels of one CUDA context (CUPTI's PC Sampling): while they run as they would, or one by one in windows
+ * (exact_windows.h). Every million cycles, or more often in windows, the GPU notes, for one warp of each
+ * multiprocessor, which instruction it is at, and why it waits. CUPTI's own threads fetch what the GPU noted. One
+ * context of a GPU at a time can be sampled, over all processes. One thread at a time; in CUPTI's callbacks only where
+ * a context is about to be destroyed. Memory comes from mmap(), not malloc().
  *
  * Measured on an H200 (CUPTI 13.0): records of kernels stay complete; kernels of graphs are sampled, too; the first
  * session of a process begins in 0.1 s, later ones in 0.3 ms; the first look takes 0.3 s; a session ends in 0.1 s. */
@@ -45,9 +45,6 @@ struct sampling_session_way {
  * begun. */
 int sampling_session_begin(struct sampling_session *session, const struct cupti_library *library,
 			   void *context, struct sampling_session_way way);
-
-/* Returns why a session did not begin, or has failed. */
-const char *sampling_session_why(int result);
 
 /* Fetches what CUPTI has. It is in session->samples until the next call, and *more says whether there is more. Returns
  * a CUptiResult; CUPTI_ABI_OUT_OF_MEMORY: the GPU's buffer was full, and this session gets nothing any more. */

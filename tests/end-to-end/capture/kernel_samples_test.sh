@@ -99,12 +99,12 @@ same "refused: no sample" "$(produced refused)" None
 FLAMEGRID_CUPTI=$BUILD/lib/fake-cupti/21/libcupti.so.12 profile old --record stalls -- --launches 20000 --devices 1
 contains "CUPTI 12.3: the reason" "$scratch/old.err" "this CUPTI or this GPU does not support it"
 
-# A program without kernels, or with too few: the run was recorded so, and that is what reports say.
+# A program without kernels, or with too short ones: the run was recorded so, and that is what reports say.
 profile none --record stalls -- --launches 0 --devices 1
 folded none --planes stalls >/dev/null
 contains "none: no kernel" "$scratch/report.err" \
 	"--planes stalls: the profile has nothing of it: the run was to sample kernels, and no sample came: no kernel was recorded"
-profile few --record stalls -- --launches 3 --devices 1
+FAKE_CUPTI_SAMPLES_LEAST_NS=1000000000 profile few --record stalls -- --launches 3 --devices 1
 folded few --planes stalls --format table >"$scratch/few.table"
 contains "few: the table says so" "$scratch/few.table" \
 	"nothing of stalls is here: the run was to sample kernels, and no sample came: its kernels ran before sampling began"

@@ -126,6 +126,8 @@ static void sample(const struct sim_operation *operation, uint32_t session)
 	uint64_t left = ns / 1000 + 1;
 	uint64_t seed = sim_config_hash(operation->name) + depth;
 
+	if (ns < sim_config_get(SIM_SAMPLES_LEAST_NS))
+		return;
 	for (uint32_t i = 0; i < PER_KERNEL && left; i++) {
 		uint64_t mixed = sim_config_mix(seed, i);
 		uint64_t count = i + 1 == PER_KERNEL ? left : (left + 1) / 2;
