@@ -74,7 +74,7 @@ bool kernel_metrics_has_begun(void)
 
 /* No call of CUPTI's may wait for such a kernel. So those under way end first, and a launch that is measured is given
  * up. */
-static void launches_waiting(void)
+static void enter_waiting(void)
 {
 	waiting_work_launched();
 	if (metrics_lock_take_first()) {
@@ -92,12 +92,12 @@ static void enter(const struct launch_callback *launch, struct launch_thread *th
 	const bool is_first = verdict == LAUNCH_UNKNOWN;
 
 	if (verdict == LAUNCH_WAITING)
-		launches_waiting();
+		enter_waiting();
 	if (verdict == LAUNCH_DONE || verdict == LAUNCH_WAITING)
 		return;
 	if (!metrics_lock_try()) {
 		if (verdict == LAUNCH_UNKNOWN && waiting_work_is(call->symbol_name))
-			launches_waiting();
+			enter_waiting();
 		return;
 	}
 	if (verdict == LAUNCH_UNKNOWN)
@@ -150,7 +150,7 @@ void kernel_metrics_enter(const struct launch_callback *launch, uint32_t cbid,
 	else if (measured_calls_is_kernel(cbid) && thread->lane != LAUNCH_THREAD_NO_LANE)
 		enter(launch, thread, cbid, call);
 	else if (measured_calls_is_cooperative(cbid) && waiting_work_is(call->symbol_name))
-		launches_waiting();
+		enter_waiting();
 	errno = saved_errno;
 }
 

@@ -112,7 +112,6 @@ static void end(uint8_t token)
 	/* What others are about to submit may be counted or not. */
 	self.beside.is_shared |= device_launches_inside(device_counters_number(self.counters)) != 0;
 	close_open(DEVICE_COUNTERS_DONE);
-	/* Last: a launch of NCCL's waits for the calls of CUPTI's while there is a range. */
 	atomic_store(&self.owner, 0);
 }
 
@@ -257,7 +256,7 @@ static void follow(const struct measured_range_call *call)
 }
 
 /* A range must not be open while such a kernel runs, since its end waits for the kernel's. */
-static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *data)
+static bool is_waiting_work(uint32_t cbid, const struct cupti_callback_data *data)
 {
 	if (measured_calls_is_cooperative(cbid))
 		return waiting_work_is(data->symbol_name);
@@ -276,7 +275,7 @@ static bool launches_waiting(uint32_t cbid, const struct cupti_callback_data *da
 
 void measured_range_enter(const struct measured_range_call *call)
 {
-	if (launches_waiting(call->cbid, call->data)) {
+	if (is_waiting_work(call->cbid, call->data)) {
 		waiting_work_launched();
 		/* Calls of CUPTI's that may wait for the kernel end first, whether there is a range or not. */
 		if (metrics_lock_take_first()) {

@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include <time.h>
 
-#define METRICS_LOCK_FIRST_S                                                                       \
-	10 /* the most that a capture's begin, a launch of NCCL's or a range's end waits */
-#define METRICS_LOCK_CALLBACK_S 1 /* or a launch, or the end of a context or of the run */
+/* The most that a capture's begin, a launch of NCCL's or a range's end waits; and all others, such as the begin of a
+ * range, a launch beside a range, and the end of a context or a run. */
+#define METRICS_LOCK_FIRST_S    10
+#define METRICS_LOCK_CALLBACK_S 1
 
 struct device_counters;
 
