@@ -1,12 +1,14 @@
 #include "stall_agreement.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "stall_kernels.h"
 #include "stall_order.h"
 
 #include "aggregator/core/fold_table.h"
+#include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
 
 /* A place of a kernel and a reason, or a kernel's launch stack, with the weight that each way gives it. */
@@ -14,6 +16,7 @@ struct cell {
 	uint32_t name;
 	uint32_t id; /* of a place and reason: stall_place.number; of a launch: its stack */
 	double continuous, exact;
+	bool is_timed; /* of a launch: it has GPU time, in a process of either way */
 };
 
 struct cells {
@@ -23,10 +26,13 @@ struct cells {
 
 struct comparison {
 	const struct catalog *catalog;
+	const struct roster *roster;
 	struct cells places, launches;
-	struct fold_table *times; /* owns; GPU time by kernel and launch: name_id, stack_id */
-	struct fold_table
-		*totals; /* owns; by kernel: name_id; count: continuous; ns; bytes: exact */
+	bool *are_continuous; /* owns; by process: it has continuous samples */
+	/* owns; GPU time by kernel and launch: name_id, stack_id; bytes: ns of processes with continuous samples */
+	struct fold_table *times;
+	/* owns; by kernel: name_id; count: all samples; ns: of processes with continuous ones; bytes: exact samples */
+	struct fold_table *totals;
 };
 
 /* ---- cells */
@@ -56,6 +62,7 @@ static void join(struct cells *cells)
 		}
 		last->continuous += cell->continuous;
 		last->exact += cell->exact;
+		last->is_timed |= cell->is_timed;
 	}
 	cells->count = nr + 1;
 }
@@ -66,7 +73,7 @@ static void drop_untimed(struct cells *launches)
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < launches->count; i++)
-		if (launches->cells[i].continuous > 0)
+		if (launches->cells[i].is_timed)
 			launches->cells[nr++] = launches->cells[i];
 	launches->count = nr;
 }
@@ -124,8 +131,12 @@ static int take_time(void *context, const struct fold_row *row)
 	if (row->key.kind != RECORD_GPU_KERNEL || !row->key.matched || !row->ns ||
 	    !fold_table_find(comparison->totals, &of, fold_table_hash(&of)))
 		return 0;
-	const int error = count_kernel(comparison, key.name_id, 0, row->ns, 0);
-	return error ? error : fold_table_add(comparison->times, &key, 1, row->ns, 0);
+	if (!roster_process(comparison->roster, row->key.process_id))
+		return -EPROTO;
+	/* The time of exact samples' own launches would agree with them whatever the other way says. */
+	const uint64_t ns = comparison->are_continuous[row->key.process_id] ? row->ns : 0;
+	const int error = count_kernel(comparison, key.name_id, 0, ns, 0);
+	return error ? error : fold_table_add(comparison->times, &key, 1, row->ns, ns);
 }
 
 static const struct fold_row *total_of(const struct comparison *comparison, uint32_t name)
@@ -156,11 +167,12 @@ static int take_times(struct comparison *comparison)
 	for (uint32_t i = 0; i < nr_rows; i++) {
 		const struct fold_row *total = total_of(comparison, rows[i].key.name_id);
 
-		more[launches->count++] =
-			(struct cell){.name = rows[i].key.name_id,
-				      .id = rows[i].key.stack_id,
-				      .continuous = (double)continuous_of(total) *
-						    ((double)rows[i].ns / (double)total->ns)};
+		more[launches->count++] = (struct cell){
+			.name = rows[i].key.name_id, .id = rows[i].key.stack_id, .is_timed = true};
+		if (rows[i].bytes)
+			more[launches->count - 1].continuous =
+				(double)continuous_of(total) *
+				((double)rows[i].bytes / (double)total->ns);
 	}
 	return 0;
 }
@@ -174,6 +186,23 @@ static uint32_t count_places(const struct stall_kernel_list *kernels)
 	return nr;
 }
 
+/* Samples of both kinds are more than exact ones. Kernels and launches are in order of their processes. */
+static void find_continuous(struct comparison *comparison, const struct stall_kernels *kernels)
+{
+	const struct stall_kernel_list *all = &kernels->all, *launches = &kernels->launches;
+
+	for (uint32_t i = 0, k = 0; i < all->nr_kernels;) {
+		const uint32_t process = all->kernels[i].process_id;
+		exact_sum count = 0, exact = 0;
+
+		for (; i < all->nr_kernels && all->kernels[i].process_id == process; i++)
+			count += all->kernels[i].count;
+		for (; k < launches->nr_kernels && launches->kernels[k].process_id == process; k++)
+			exact += launches->kernels[k].count;
+		comparison->are_continuous[process] = count > exact;
+	}
+}
+
 static int gather(struct comparison *comparison, const struct profile *profile,
 		  const struct stall_kernels *kernels)
 {
@@ -184,9 +213,12 @@ static int gather(struct comparison *comparison, const struct profile *profile,
 		malloc((kernels->launches.nr_kernels + 1ul) * sizeof(struct cell));
 	comparison->times = fold_table_create();
 	comparison->totals = fold_table_create();
+	comparison->are_continuous =
+		calloc(roster_size(comparison->roster).processes + 1ul, sizeof(bool));
 	if (!comparison->places.cells || !comparison->launches.cells || !comparison->times ||
-	    !comparison->totals)
+	    !comparison->totals || !comparison->are_continuous)
 		return -ENOMEM;
+	find_continuous(comparison, kernels);
 	int error = take_kernels(comparison, &kernels->all, false);
 	if (!error)
 		error = take_kernels(comparison, &kernels->launches, true);
@@ -260,6 +292,8 @@ static void compare(const struct comparison *comparison, struct stall_agreement_
 	if (from >= launches->count || launches->cells[from].name != row->name)
 		return;
 	const uint32_t to = end_of(launches, from);
+	if (!total_of(comparison, row->name)->ns)
+		return;
 	row->launches = agree(launches->cells + from, to - from);
 	row->matched = sum_exact(launches->cells + from, to - from);
 }
@@ -330,7 +364,8 @@ static struct stall_agreement *make(const struct comparison *comparison)
 
 int stall_agreement_make(const struct profile *profile, struct stall_agreement **agreement)
 {
-	struct comparison comparison = {.catalog = profile->collection->catalog};
+	struct comparison comparison = {.catalog = profile->collection->catalog,
+					.roster = profile->collection->roster};
 	struct stall_kernels kernels;
 	int error = stall_kernels_init(&kernels, profile);
 
@@ -345,6 +380,7 @@ int stall_agreement_make(const struct profile *profile, struct stall_agreement *
 		error = *agreement ? 0 : -ENOMEM;
 	}
 	stall_kernels_fini(&kernels);
+	free(comparison.are_continuous);
 	free(comparison.places.cells);
 	free(comparison.launches.cells);
 	fold_table_destroy(comparison.times);

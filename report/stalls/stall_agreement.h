@@ -13,9 +13,11 @@ struct stall_agreement_row {
 	uint32_t name;    /* string of the catalog; of all: 0 */
 	uint64_t samples; /* taken continuously */
 	uint64_t exact;   /* taken in exact windows */
-	uint64_t matched; /* of these, those whose launch is known and has GPU time */
-	double places;    /* the sum, over lines and reasons, of the smaller of both shares */
-	double launches; /* the same over the stacks of launches; continuous samples go by GPU time */
+	uint64_t
+		matched; /* of these, those whose launch is known and has GPU time, if the other way's have any */
+	double places; /* the sum, over lines and reasons, of the smaller of both shares */
+	/* the same over the stacks of launches; continuous samples go by the GPU time of processes that have some */
+	double launches;
 };
 
 struct stall_agreement {
@@ -25,8 +27,8 @@ struct stall_agreement {
 	struct stall_agreement_row rows[]; /* by exact samples, the most first, then by name */
 };
 
-/* The caller owns *agreement: free(). 0; -EPROTO: a sample names what the profile does not hold; -ENOMEM. On error
- * *agreement is NULL. */
+/* The caller owns *agreement: free(). 0; -EPROTO: a sample or GPU work names what the profile does not hold; -ENOMEM.
+ * On error *agreement is NULL. */
 int stall_agreement_make(const struct profile *profile, struct stall_agreement **agreement);
 
 #endif

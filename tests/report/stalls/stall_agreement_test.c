@@ -93,6 +93,26 @@ static void both_ways_agree_by_the_smaller_share_of_each(void **state)
 	free(agreement);
 }
 
+/* Exact samples come of a run of their own. Its launches have 100 % of its time, and none of the other run's. */
+static void launches_of_one_run_alone_do_not_agree(void **state)
+{
+	(void)state;
+	continuous("gemm", 17, 60);
+	report_fixture_add_kernel(launch_of("a"), "gemm", 300);
+	report_fixture_add_kernel(launch_of("b"), "gemm", 100);
+	report_fixture.process_id = report_fixture_process("node2", 2, 1, 0);
+	exact("c", "gemm", 17, 50);
+	report_fixture_add_kernel(launch_of("c"), "gemm", 400);
+	struct stall_agreement *agreement = made();
+	assert_row(&agreement->rows[0], 60, 50, 50, 1, 0);
+	free(agreement);
+	/* A half of its samples is of a launch that has a quarter of the other run's time. */
+	exact("b", "gemm", 17, 50);
+	agreement = made();
+	assert_row(&agreement->rows[0], 60, 100, 100, 1, 0.25);
+	free(agreement);
+}
+
 static void launches_without_gpu_time_are_left_out(void **state)
 {
 	(void)state;
@@ -154,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(both_ways_agree_by_the_smaller_share_of_each),
+		TEST(launches_of_one_run_alone_do_not_agree),
 		TEST(launches_without_gpu_time_are_left_out),
 		TEST(a_kernel_without_any_time_has_no_launch_to_compare),
 		TEST(one_way_alone_is_no_comparison),
