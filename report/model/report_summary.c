@@ -230,20 +230,33 @@ static const char *energy_line(const struct report_tree *tree, char *line, size_
 	return line;
 }
 
+static bool knows(const struct report_tree *tree, enum resource resource)
+{
+	for (uint32_t i = 0; i < tree->nr_usage; i++)
+		if (tree->usage[i].resources[resource].ns)
+			return true;
+	return false;
+}
+
+/* Of the resources that some GPU knows. */
 static const char *use_line(const struct report_tree *tree, char *line, size_t size)
 {
 	const struct report_plane_total *total = &tree->plane_totals[REPORT_PLANE_USE];
+	const char *comma = "";
 	char text[NUMBER_SIZE];
 
 	snprintf(line, size, "%s:", report_plane_label(REPORT_PLANE_USE));
 	for (uint32_t i = RESOURCE_SM; i < RESOURCES; i++) {
 		const uint64_t amount = total->amounts[i];
 
-		text_line_append(line, size, "%s %s %s", i == RESOURCE_SM ? "" : ",",
+		if (!knows(tree, (enum resource)i))
+			continue;
+		text_line_append(line, size, "%s %s %s", comma,
 				 resource_label((enum resource)i),
 				 resource_unit((enum resource)i) == RESOURCE_NS
 					 ? report_summary_time(amount, text)
 					 : report_summary_bytes(amount, text));
+		comma = ",";
 	}
 	return line;
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "report/model/report_summary.h"
 #include "report/model/report_usage.h"
 #include "report/writers/busy_writer.h"
 #include "report/writers/resource_writer.h"
@@ -479,6 +480,15 @@ static void use_is_divided_resource_by_resource(void **state)
 				 1u << RESOURCE_DRAM | 1u << RESOURCE_TENSOR);
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_USE].amounts[RESOURCE_DRAM],
 			 10000000000);
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	report_summary_planes(out, report_fixture.tree, "");
+	fclose(out);
+	assert_non_null(strstr(text, "use of GPUs: tensor cores 1.000 s, DRAM 9.3 GiB\n"));
+	free(text);
 }
 
 static void the_table_of_use_has_all_resources_of_a_kernel(void **state)
