@@ -378,16 +378,23 @@ static void say_empty_planes(uint32_t planes, const struct report_tree *tree)
 		log_notice("--planes %s: %s", report_plane_name(REPORT_PLANE_USE), counters);
 }
 
-/* The same of memory and of metrics. */
-static void say_empty_subjects(const struct report *report, const struct report_tree *tree)
+/* The same of memory, of metrics and of calls of NCCL. A table of these calls says it itself. */
+static void say_empty_subjects(const struct report *report, const struct report_view *view)
 {
+	const struct report_tree *tree = view->tree;
+	const struct report_request *request = &report->request;
+	const bool is_rows = request->asked & 1u << REPORT_SUBJECT_COLLECTIVE_ROWS;
 	char text[REPORT_REFUSAL_SIZE];
 
 	if (report->names.memory != REPORT_MEMORY_NONE && tree->nr_memory == 0)
 		say_empty("--memory", "", report_refusal_plane(tree, REPORT_PLANE_MEMORY, text),
 			  report_plane_options(REPORT_PLANE_MEMORY));
-	if (report->request.asked & 1u << REPORT_SUBJECT_METRICS && !tree->metrics)
+	if (request->asked & 1u << REPORT_SUBJECT_METRICS && !tree->metrics)
 		say_empty("--metrics", "", report_refusal_metrics(tree, text), "--metrics sol");
+	if ((is_rows || request->asked & 1u << REPORT_SUBJECT_COLLECTIVES) &&
+	    request->format != REPORT_TABLE && view->collectives && !view->collectives->nr_sums)
+		say_empty(is_rows ? "--rows " : "--", "collectives",
+			  tree->is_part ? REPORT_REFUSAL_PART : NULL, "--collectives on");
 }
 
 /* Rows of too many leaves stand for several threads, streams and so on. */
@@ -515,7 +522,7 @@ static void say_end(const struct report *report, const struct report_view *view)
 	const enum report_format format = report->request.format;
 
 	say_empty_planes(report->names.planes, view->tree);
-	say_empty_subjects(report, view->tree);
+	say_empty_subjects(report, view);
 	if (format == REPORT_JSON || format == REPORT_CSV)
 		say_given_up(view->tree);
 	if (!report_subject_says_state(format))

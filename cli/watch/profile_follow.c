@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/store/database.h"
 #include "aggregator/store/store_life.h"
+#include "aggregator/store/store_timeline.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "cli/base/output_dir.h"
@@ -95,4 +97,16 @@ int profile_follow_close(struct profile_follow *follow, int status, char **error
 
 	whole_profile_close(&follow->whole);
 	return result;
+}
+
+bool profile_follow_is_part(const struct profile_follow *follow)
+{
+	struct database *database;
+	bool is_part = false;
+
+	if (database_open(follow->path, true, &database, NULL) == 0 &&
+	    store_timeline_is_slice(database, &is_part) < 0)
+		is_part = false;
+	database_close(database);
+	return is_part;
 }

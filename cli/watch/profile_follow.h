@@ -31,4 +31,8 @@ int profile_follow_open(struct profile_follow *follow, char **error);
 int profile_follow_close(struct profile_follow *follow, int status, char **error,
 			 enum log_level *level);
 
+/* Returns whether the profile is a part of another by time (timeline/slice/profile_slice.h). Call it between readings,
+ * after one that succeeded. false, too: the store cannot be read. */
+bool profile_follow_is_part(const struct profile_follow *follow);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "report/digest/report_refusal.h"
 #include "report/watch/watch_causes.h"
 #include "report/watch/watch_look.h"
 
@@ -85,6 +86,21 @@ static bool wait_for_next(struct watching *watching, uint64_t cost_ns)
 	return false;
 }
 
+/* Of a job that has ended: where to look if it ran at no look, or why nothing was told. */
+static void say_end(const struct watching *watching)
+{
+	const char *path = watching->loop->profile_path;
+
+	if (!watching->follow.ran && profile_follow_is_part(&watching->follow))
+		log_notice("%s: the job has ended; of late ranks " REPORT_REFUSAL_PART, path);
+	else if (!watching->follow.ran)
+		log_notice("%s: the job has ended: `flamegrid report %s --straggler` has it all",
+			   path, path);
+	else if (!watching->compared)
+		log_notice("%s: no collective of all ranks was seen, so nobody could be late",
+			   path);
+}
+
 int watch_loop_run(const struct watch_loop *loop)
 {
 	struct watching watching = {
@@ -104,12 +120,8 @@ int watch_loop_run(const struct watch_loop *loop)
 		if (status == 0)
 			stopped = wait_for_next(&watching, clock_thread_ns() - began_ns);
 	}
-	if (status == 1 && !watching.follow.ran)
-		log_notice("%s: the job has ended: `flamegrid report %s --straggler` has it all",
-			   loop->profile_path, loop->profile_path);
-	else if (status == 1 && !watching.compared)
-		log_notice("%s: no collective of all ranks was seen, so nobody could be late",
-			   loop->profile_path);
+	if (status == 1)
+		say_end(&watching);
 	watch_hooks_finish(&watching.hooks, loop->linger_ns, loop->stop);
 	watch_events_destroy(watching.events);
 	return status == 1 ? 0 : status;

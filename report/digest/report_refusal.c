@@ -10,7 +10,6 @@
 
 #define NUMBER_SIZE 32u
 
-#define PART_LACKS "a part of a profile has none: the whole has what was recorded"
 #define PART_EMPTY "this part of a profile has none: the whole has what was recorded"
 
 /* Planes that parts of profiles have (timeline/slice/profile_slice.h). */
@@ -70,7 +69,7 @@ const char *report_refusal_plane(const struct report_tree *tree, enum report_pla
 				 char *text)
 {
 	if (tree->is_part)
-		return PLANES_OF_PARTS & 1u << plane ? PART_EMPTY : PART_LACKS;
+		return PLANES_OF_PARTS & 1u << plane ? PART_EMPTY : REPORT_REFUSAL_PART;
 	if (1u << plane & REPORT_PLANES_RESOURCES)
 		return "fewer than two readings of NVML's have it, as the run was short, or NVML "
 		       "does not tell it (`flamegrid doctor`)";
@@ -91,7 +90,7 @@ const char *report_refusal_metrics(const struct report_tree *tree, char *text)
 	char count[NUMBER_SIZE];
 
 	if (tree->is_part)
-		return PART_LACKS;
+		return REPORT_REFUSAL_PART;
 	if (notice)
 		return notice;
 	if (lost) {

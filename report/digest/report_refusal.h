@@ -10,6 +10,9 @@
 #define REPORT_REFUSAL_SIZE      512u
 #define REPORT_REFUSAL_LINE_SIZE (REPORT_REFUSAL_SIZE + 128u)
 
+/* Of what a part of a profile never has (profile_slice.h). */
+#define REPORT_REFUSAL_PART "a part of a profile has none: the whole has what was recorded"
+
 /* Say why nothing of an empty plane, or of the metrics, is here: that the profile is a part of another, what most
  * processes have said, or else what the ledger knows. text: REPORT_REFUSAL_SIZE bytes. Return text, or a string that
  * lives as long as the tree; NULL: it is not known that the run was to record it. Of the planes of resources a reason

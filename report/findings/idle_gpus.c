@@ -41,6 +41,14 @@
 	"flamegrid report PROFILE --planes sync -f folded says where the host waits for the GPU; " \
 	"sudo flamegrid run --cpu-hz 99 --off-cpu 1ms records the rest, and so do CAP_BPF and "    \
 	"CAP_PERFMON (docs/how-to/idle-gpus.md)"
+/* The path of the whole is not known. */
+#define CURE_WHOLE                                                                                 \
+	"flamegrid report WHOLE, of the whole profile, tells why, if the host was recorded "       \
+	"(docs/how-to/idle-gpus.md)"
+#define CURE_WHOLE_MORE                                                                            \
+	"flamegrid report PROFILE --planes sync -f folded says where the host waits for the GPU; " \
+	"flamegrid report WHOLE, of the whole profile, tells the rest, if it was recorded "        \
+	"(docs/how-to/idle-gpus.md)"
 #define CURE_LOOK                                                                                  \
 	"flamegrid report PROFILE --planes idle -f folded has all the stacks "                     \
 	"(docs/how-to/idle-gpus.md)"
@@ -75,7 +83,17 @@ static void name_gpu(const struct gpu_row *row, char name[static NAME_SIZE])
 			 row->busy->host);
 }
 
-static const char *cure_of(const struct idle_reason *reason, const struct idle_group *group)
+/* Of a GPU of which the idle plane has nothing. A part of a profile never has that plane, so recording it anew would
+ * not help. */
+static const char *cure_unrecorded(const struct idle_reason *reason, bool is_part)
+{
+	if (is_part)
+		return reason->has_waits ? CURE_WHOLE_MORE : CURE_WHOLE;
+	return reason->has_waits ? CURE_RECORD_MORE : CURE_RECORD;
+}
+
+static const char *cure_of(const struct idle_reason *reason, const struct idle_group *group,
+			   bool is_part)
 {
 	const double most = IDLE_CAUSE_SHARE * (double)group->idle_ns;
 
@@ -86,7 +104,7 @@ static const char *cure_of(const struct idle_reason *reason, const struct idle_g
 	if (reason->is_loading)
 		return CURE_LOADER;
 	if (!reason->is_recorded)
-		return reason->has_waits ? CURE_RECORD_MORE : CURE_RECORD;
+		return cure_unrecorded(reason, is_part);
 	/* What is not known cannot be cured. */
 	if ((double)(group->unseen_ns + group->off_cpu_ns) >= most)
 		return group->off_cpu_ns > group->unseen_ns ? CURE_WAITS : CURE_SAMPLES;
@@ -217,17 +235,26 @@ static char *further_text(const struct idle_gpu *gpu, const struct idle_group *g
 	return text;
 }
 
-/* Returns "; of 30 % no sample tells why"; "": a reason is known of all but a few percent, or nothing was recorded. */
-static char *unknown_text(const struct idle_gpu *gpu, const struct idle_group *group)
+/* Returns what a report of a GPU lacks of which the idle plane has nothing. */
+static const char *unrecorded_text(const struct idle_reason *reason, bool is_part)
+{
+	if (is_part)
+		return reason->has_waits
+			       ? "; a part of a profile has of the host only its waits for the GPU"
+			       : "; a part of a profile has nothing of the host";
+	return reason->has_waits ? "; of the host only its waits for the GPU were recorded"
+				 : "; nothing of the host was recorded";
+}
+
+/* Returns "; of 30 % no sample tells why"; "": a reason is known of all but a few percent. */
+static char *unknown_text(const struct idle_gpu *gpu, const struct idle_group *group, bool is_part)
 {
 	const double unseen = (double)group->unseen_ns / (double)group->idle_ns;
 	const double off_cpu = (double)group->off_cpu_ns / (double)group->idle_ns;
 	char part[NUMBER_SIZE] = "";
 
 	if (!gpu->reason.is_recorded)
-		return strdup(gpu->reason.has_waits
-				      ? "; of the host only its waits for the GPU were recorded"
-				      : "; nothing of the host was recorded");
+		return strdup(unrecorded_text(&gpu->reason, is_part));
 	if (unseen < UNKNOWN_TOLD && off_cpu < UNKNOWN_TOLD)
 		return strdup(group->lines.nr_lines ? "" : "; no line of the program explains it");
 	if (unseen >= UNKNOWN_TOLD)
@@ -238,10 +265,10 @@ static char *unknown_text(const struct idle_gpu *gpu, const struct idle_group *g
 			  100 * off_cpu);
 }
 
-static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *group)
+static char *evidence_text(const struct idle_gpu *gpu, const struct idle_group *group, bool is_part)
 {
 	char idle[NUMBER_SIZE], part[NUMBER_SIZE] = "", pause[NUMBER_SIZE];
-	char *further = further_text(gpu, group), *unknown = unknown_text(gpu, group);
+	char *further = further_text(gpu, group), *unknown = unknown_text(gpu, group, is_part);
 	char *text = NULL;
 
 	if (gpu->reason.line)
@@ -278,8 +305,8 @@ static int tell(const struct findings_input *input, struct idle_gpu *gpus, uint3
 			       : text_print("%" PRIu32 " of %" PRIu32 " GPUs are idle %s %%%s",
 					    group.nr, input->gpus->nr_rows,
 					    range_text(group.least, group.most, range), reason),
-		.evidence = evidence_text(gpu, &group),
-		.cure = cure_of(&gpu->reason, &group),
+		.evidence = evidence_text(gpu, &group, input->work->is_part),
+		.cure = cure_of(&gpu->reason, &group, input->work->is_part),
 		.share = group.share,
 		.threshold = IDLE_SHARE,
 		.ns = group.idle_ns,

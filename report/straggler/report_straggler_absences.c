@@ -59,6 +59,7 @@ int report_straggler_absences_find(const struct profile *profile, struct report_
 			   : -ENOMEM;
 
 	report->is_running = profile->written;
+	report->is_part = profile->slice != NULL;
 	if (!error)
 		straggler_absences_judge(&report->absences, collection->roster, clocks,
 					 profile->written ? profile->read_ns : 0);

@@ -144,6 +144,7 @@ struct report_straggler {
 	uint32_t nr_missing;
 	bool has_jobs;   /* ranks are of jobs with different ids, as in a merged profile */
 	bool is_running; /* the job goes on */
+	bool is_part;    /* of another profile, by time (profile_slice.h) */
 	struct straggler_link *links; /* owns; slow ones, those that cost most first */
 	uint32_t nr_links;
 	/* communicators with one rank in the profile, which are left out */

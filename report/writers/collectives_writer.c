@@ -8,6 +8,7 @@
 #include "text_file.h"
 #include "text_table.h"
 
+#include "report/digest/report_refusal.h"
 #include "report/model/report_summary.h"
 #include "report/names/communicator_names.h"
 #include "report/names/text_line.h"
@@ -120,7 +121,8 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 	if (collectives->nr_sums)
 		result = write_sums(out, collectives, form, top, verbose);
 	else
-		fputs("no call of NCCL is here (run --collectives on)\n", out);
+		fprintf(out, "no call of NCCL is here (%s)\n",
+			tree->is_part ? REPORT_REFUSAL_PART : "run --collectives on");
 	if (result)
 		return result;
 	if (collectives->nr_sums > top)

@@ -8,6 +8,7 @@
 #include "experts_text.h"
 #include "unnamed_text.h"
 
+#include "report/digest/report_refusal.h"
 #include "report/model/report_paths.h"
 #include "report/model/report_summary.h"
 #include "report/names/local_time.h"
@@ -442,10 +443,11 @@ const char *straggler_text_line(const struct report_straggler *straggler, char *
 	*line = '\0';
 	if (!straggler->nr_communicators && !straggler->nr_alone && !straggler->unknown &&
 	    !straggler->nr_wrong) {
-		text_line_append(line, size,
-				 "late: not known: no call of NCCL is here: `flamegrid run "
-				 "--collectives on` records them, from NCCL 2.23 on (a job of one "
-				 "rank makes none)");
+		text_line_append(line, size, "late: not known: no call of NCCL is here: %s",
+				 straggler->is_part
+					 ? REPORT_REFUSAL_PART
+					 : "`flamegrid run --collectives on` records them, from "
+					   "NCCL 2.23 on (a job of one rank makes none)");
 		return line;
 	}
 	if (!report_straggler_sums_compared(straggler) && !straggler->nr_missing &&

@@ -48,6 +48,19 @@ for asked in "--planes stalls" "--planes energy" "--planes use"; do
 done
 "$flamegrid" report "$scratch/second" --metrics >"$scratch/out" 2>/dev/null
 contains "--metrics: the table says so" "$scratch/out" "no measurement is here: $lacks"
+for asked in "--collectives -f csv" "--collectives -f json" "--rows collectives -f csv"; do
+	"$flamegrid" report "$scratch/second" $asked >"$scratch/out" 2>"$scratch/err"
+	contains "$asked: it is a part" "$scratch/err" "report: ${asked% -f *}: the profile has nothing of it: $lacks"
+	"$flamegrid" report "$scratch/p" $asked >"$scratch/out" 2>"$scratch/err"
+	contains "$asked of the whole: what records it" "$scratch/err" \
+		"report: ${asked% -f *}: the profile has nothing of it; \`flamegrid run --collectives on\` records it"
+done
+"$flamegrid" report "$scratch/second" --collectives >"$scratch/out" 2>&1
+same "--collectives: the table says so once" "$(grep -c "$lacks" "$scratch/out")" 1
+"$flamegrid" watch "$scratch/second" 2>"$scratch/err"
+same "watch: status" $? 0
+contains "watch: it is a part" "$scratch/err" "watch: $scratch/second: the job has ended; of late ranks $lacks"
+same "watch: nothing else is said" "$(wc -l <"$scratch/err")" 1
 same "it has no timeline" "$(ls "$scratch/second" | grep -c timeline)" 0
 same "nothing else stays" "$(ls "$scratch/second" | grep -c '\.new$')" 0
 

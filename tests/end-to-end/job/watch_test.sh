@@ -183,6 +183,7 @@ same "no operand: status" $? 2
 "$flamegrid" watch job >out 2>err
 same "a job that has ended: status" $? 0
 same "a job that has ended: events" "$(wc -l <out)" 0
+contains "a job that has ended: where to look" err "job: the job has ended: \`flamegrid report job --straggler\` has it all"
 "$flamegrid" run -o off --collectives off --watch log --devices "$list" -- "$ranks" --ranks 2 --steps 5 >off.out 2>off.err
 same "without collectives: status" $? 0
 contains "without collectives: said" off.err "nobody can be seen to be late, because --collectives is off"

@@ -86,6 +86,27 @@ static void waits_that_were_recorded_are_told_and_shown(void **state)
 }
 
 /* 300 of 410 ms; 40 ms of these are not in the plane at all. */
+/* The whole may have all of the host, so to record it again would be in vain. */
+static void of_a_part_of_a_profile_the_whole_tells(void **state)
+{
+	(void)state;
+	findings_run.work.tree.is_part = true;
+	findings_plant_gpu(1, 590 * MS, 410 * MS);
+	findings_assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %",
+				"410.000 ms idle; a part of a profile has nothing of the host");
+	assert_int_equal(strncmp(cure(), "flamegrid report WHOLE, ", 24), 0);
+	assert_null(strstr(cure(), "flamegrid run"));
+	findings_plant_leaf(&findings_run.hosts, REPORT_KIND_SYNC, "train.py:loss:24",
+			    "cudaStreamSynchronize", "[GPU1_Sync]stream", 1, 8, 400 * MS);
+	findings_run.input.hosts = &findings_run.hosts.tree;
+	findings_assert_finding("idle_gpus", "GPU 1 on node0 is idle 41 %",
+				"410.000 ms idle; a part of a profile has of the host only its "
+				"waits for the GPU");
+	assert_non_null(strstr(cure(), "--planes sync -f folded"));
+	assert_non_null(strstr(cure(), "flamegrid report WHOLE, "));
+	assert_null(strstr(cure(), "flamegrid run"));
+}
+
 static void idle_time_without_a_reason_is_told_with_what_to_record(void **state)
 {
 	(void)state;
@@ -279,6 +300,7 @@ int main(void)
 		TEST(an_idle_gpu_is_found_with_its_loader),
 		TEST(the_cure_for_what_was_not_recorded_names_the_rights),
 		TEST(waits_that_were_recorded_are_told_and_shown),
+		TEST(of_a_part_of_a_profile_the_whole_tells),
 		TEST(idle_time_without_a_reason_is_told_with_what_to_record),
 		TEST(idle_time_off_the_cpu_is_told_with_what_to_record),
 		TEST(a_loader_that_is_a_helper_is_told_with_its_caller),

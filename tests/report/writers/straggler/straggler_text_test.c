@@ -76,6 +76,20 @@ static void a_rank_hidden_by_others_has_its_lateness_instead_of_a_share(void **s
 			       "later)"));
 }
 
+static void a_part_of_a_profile_has_no_calls_to_compare(void **state)
+{
+	const struct report_straggler straggler = {.is_part = true};
+	char line[STRAGGLER_TEXT_SIZE];
+
+	(void)state;
+	assert_string_equal(straggler_text_line(&straggler, line, sizeof(line)),
+			    "late: not known: no call of NCCL is here: a part of a profile has "
+			    "none: the whole has what was recorded");
+	assert_non_null(
+		strstr(straggler_text_line(&(struct report_straggler){0}, line, sizeof(line)),
+		       "`flamegrid run --collectives on` records them"));
+}
+
 /* Returns the line of eight ranks in 300 collectives, of which ranks 3 and 5 are named so. */
 static const char *say_both(const struct straggler_subject *third,
 			    const struct straggler_subject *fifth,
@@ -212,6 +226,7 @@ static void a_rank_that_is_not_named_has_the_reason(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_part_of_a_profile_has_no_calls_to_compare),
 		cmocka_unit_test(an_idle_gpu_is_named_by_what_its_host_did),
 		cmocka_unit_test(an_idle_gpu_without_samples_of_its_host_has_no_name),
 		cmocka_unit_test(a_cause_explains_all_of_the_lateness_at_most),
