@@ -8,7 +8,7 @@
  * INVALID_OPERATION counts as COUNTER_TAKEN: another session has the GPU. */
 uint32_t cupti_refusal(int result);
 
-/* Returns why, in words for people. Of an error that tells nothing they name what may use the counters. Borrowed for
+/* Returns why, in words for people. For an error that tells nothing it names what may use the counters. Borrowed for
  * good. */
 const char *cupti_refusal_text(int result);
 

@@ -47,15 +47,14 @@ static bool are_short(const struct resource_stretches *rows)
 int resource_delay_init(struct resource_delay_rows *rows,
 			const struct resource_usage_device *device, const struct placement_log *log)
 {
-	int error = 0;
+	*rows = (struct resource_delay_rows){.count = 1};
+	int error = resource_stretches_init(&rows->list[0], log, device->device, 0);
 
-	*rows = (struct resource_delay_rows){0};
-	do {
+	if (error || !are_short(&rows->list[0]) || !is_late(device, log))
+		return error;
+	for (; rows->count < RESOURCE_DELAYS && !error; rows->count++)
 		error = resource_stretches_init(&rows->list[rows->count], log, device->device,
 						delays_ns[rows->count]);
-		rows->count++;
-	} while (!error && rows->count < RESOURCE_DELAYS && are_short(&rows->list[0]) &&
-		 is_late(device, log));
 	return error;
 }
 

@@ -21,6 +21,17 @@ struct reading {
 	bool *has_process;           /* owns; by process, whether the timeline has work of it */
 };
 
+/* The lists of a device: its rows', then its samples if there are any. All get the same work. */
+static uint32_t count_lists(const struct resource_work *work)
+{
+	return work->rows.count + (work->samples.count != 0);
+}
+
+static struct resource_stretches *list_of(struct resource_work *work, uint32_t i)
+{
+	return i < work->rows.count ? &work->rows.list[i] : &work->samples;
+}
+
 int resource_work_open(struct resource_work *work, const struct resource_usage_device *device,
 		       const struct placement_log *log, struct database *database)
 {
@@ -67,11 +78,9 @@ static int take_events(void *context, const struct message_events *events)
 		reading->has_process[events->process_id] = true;
 		work->ns = ledger_add_saturating(work->ns, record->end_ns - record->start_ns);
 		const uint32_t class = resource_classes_find(device, &key);
-		for (uint32_t j = 0; j < work->rows.count; j++)
-			resource_stretches_add(&work->rows.list[j], class, record->start_ns,
+		for (uint32_t j = 0; j < count_lists(work); j++)
+			resource_stretches_add(list_of(work, j), class, record->start_ns,
 					       record->end_ns, NULL);
-		resource_stretches_add(&work->samples, class, record->start_ns, record->end_ns,
-				       NULL);
 	}
 	return 0;
 }
@@ -122,24 +131,20 @@ int resource_work_read(struct resource_work *works, const struct resource_work_s
 	return error == -ENOMEM ? error : 0;
 }
 
-static int add_sort(struct resource_stretches *stretches, bool is_short,
-		    const struct resource_usage_device *device, struct database *database,
-		    const struct kept_log *kept, enum kept_sort sort, uint32_t process,
-		    uint32_t *nr)
+/* Adds pieces of work, which are kept at a level, to a list. */
+static int add_pieces(struct resource_work *work, uint32_t list,
+		      const struct resource_usage_device *device, uint32_t level,
+		      const struct host_sample *pieces, uint32_t count)
 {
+	struct resource_stretches *stretches = list_of(work, list);
 	double *scales = malloc((stretches->count + 1ul) * sizeof(*scales));
-	struct host_sample *pieces = NULL;
-	uint32_t count = 0;
-	int error = scales ? store_kept_read(database, sort, process, &pieces, &count) : -ENOMEM;
 
-	if (!error && count) {
-		const uint32_t level = kept_log_level(kept, sort, process);
-
-		resource_stretches_scale(stretches, level, scales);
-		if (is_short)
-			resource_samples_mark(stretches, level);
-	}
-	for (uint32_t i = 0; i < count && !error; i++) {
+	if (!scales)
+		return -ENOMEM;
+	resource_stretches_scale(stretches, level, scales);
+	if (stretches == &work->samples)
+		resource_samples_mark(stretches, level);
+	for (uint32_t i = 0; i < count; i++) {
 		const struct fold_key key = {.kind = kept_kind_work(pieces[i].kind),
 					     .copy_kind = kept_kind_copy(pieces[i].kind),
 					     .name_id = pieces[i].name_id};
@@ -149,25 +154,37 @@ static int add_sort(struct resource_stretches *stretches, bool is_short,
 			resource_stretches_add(stretches, resource_classes_find(device, &key),
 					       end_ns - ns, end_ns, scales);
 	}
-	if (!error && count)
-		resource_stretches_settle(stretches, scales);
-	*nr += count;
+	resource_stretches_settle(stretches, scales);
 	free(scales);
+	return 0;
+}
+
+static int add_sort(struct resource_work *work, const struct resource_usage_device *device,
+		    const struct resource_work_source *source, enum kept_sort sort,
+		    uint32_t process, uint32_t *nr)
+{
+	const struct kept_log *kept = source->profile->collection->kept;
+	struct host_sample *pieces = NULL;
+	uint32_t count = 0;
+	int error = store_kept_read(source->database, sort, process, &pieces, &count);
+
+	for (uint32_t i = 0; i < count_lists(work) && count && !error; i++)
+		error = add_pieces(work, i, device, kept_log_level(kept, sort, process), pieces,
+				   count);
+	*nr += count;
 	free(pieces);
 	return error;
 }
 
-static int add_process(struct resource_stretches *stretches, bool is_short,
-		       const struct resource_usage_device *device, struct database *database,
-		       const struct kept_log *kept, uint32_t process,
+static int add_process(struct resource_work *work, const struct resource_usage_device *device,
+		       const struct resource_work_source *source, uint32_t process,
 		       enum resource_unfitted *unfitted)
 {
 	uint32_t nr = 0;
-	int error = add_sort(stretches, is_short, device, database, kept, KEPT_GPU, process, &nr);
+	int error = add_sort(work, device, source, KEPT_GPU, process, &nr);
 
 	if (!error)
-		error = add_sort(stretches, is_short, device, database, kept, KEPT_LONE, process,
-				 &nr);
+		error = add_sort(work, device, source, KEPT_LONE, process, &nr);
 	if (!error && nr == 0)
 		*unfitted = RESOURCE_NO_PIECES;
 	return error;
@@ -186,24 +203,21 @@ static bool has_several(const struct resource_usage_device *device,
 	return false;
 }
 
-/* is_short: the stretches are samples. */
-static int add_kept(struct resource_stretches *stretches, bool is_short,
-		    const struct resource_usage_device *device,
+static int add_kept(struct resource_work *work, const struct resource_usage_device *device,
 		    const struct resource_work_source *source, enum resource_unfitted *unfitted)
 {
-	const struct collection *collection = source->profile->collection;
-	const uint32_t nr = roster_size(collection->roster).processes;
+	const uint32_t nr = roster_size(source->profile->collection->roster).processes;
 	int error = 0;
 
 	if (has_several(device, source)) {
 		*unfitted = RESOURCE_SEVERAL_GPUS;
 		return 0;
 	}
-	resource_stretches_clear(stretches);
+	for (uint32_t i = 0; i < count_lists(work); i++)
+		resource_stretches_clear(list_of(work, i));
 	for (uint32_t id = 1; id <= nr && !error; id++)
 		if (source->device_of[id] == device->device)
-			error = add_process(stretches, is_short, device, source->database,
-					    collection->kept, id, unfitted);
+			error = add_process(work, device, source, id, unfitted);
 	return error;
 }
 
@@ -211,25 +225,19 @@ int resource_work_finish(struct resource_work *work, const struct resource_usage
 			 const struct resource_work_source *source, bool has_all,
 			 enum resource_unfitted *unfitted)
 {
-	const uint32_t nr_lists = work->rows.count + (work->samples.count != 0);
 	const uint64_t all_ns = all_work_ns(device);
 	const bool is_whole = work->ns >= all_ns - all_ns / WHOLE_PART;
-	int error = 0;
+	const bool is_cut = !is_whole && work->lacks_process;
 
 	*unfitted = RESOURCE_FITTED;
-	for (uint32_t i = 0; i < nr_lists && !error; i++) {
-		/* Each reads all kept pieces. */
-		const bool is_short = i == work->rows.count;
-		struct resource_stretches *list = is_short ? &work->samples : &work->rows.list[i];
-
-		resource_stretches_settle(list, NULL);
-		if (!has_all || work->ns == 0 ||
-		    (!is_whole && work->lacks_process && !has_several(device, source)))
-			error = add_kept(list, is_short, device, source, unfitted);
-		else if (!is_whole)
-			resource_stretches_begin(list, work->first_ns);
-		if (!is_whole && work->lacks_process && has_several(device, source))
-			resource_stretches_end(list, work->last_ns);
+	for (uint32_t i = 0; i < count_lists(work); i++)
+		resource_stretches_settle(list_of(work, i), NULL);
+	if (!has_all || work->ns == 0 || (is_cut && !has_several(device, source)))
+		return add_kept(work, device, source, unfitted);
+	for (uint32_t i = 0; i < count_lists(work) && !is_whole; i++) {
+		resource_stretches_begin(list_of(work, i), work->first_ns);
+		if (is_cut)
+			resource_stretches_end(list_of(work, i), work->last_ns);
 	}
-	return error;
+	return 0;
 }

@@ -13,8 +13,8 @@ struct stall_agreement_row {
 	uint32_t name;    /* string of the catalog; of all: 0 */
 	uint64_t samples; /* taken continuously */
 	uint64_t exact;   /* taken in exact windows */
-	uint64_t
-		matched; /* of these, those whose launch is known and has GPU time, if the other way's have any */
+	/* of these, those whose launch is known and has GPU time; 0: no process with continuous samples has any */
+	uint64_t matched;
 	double places; /* the sum, over lines and reasons, of the smaller of both shares */
 	/* the same over the stacks of launches; continuous samples go by the GPU time of processes that have some */
 	double launches;

@@ -36,7 +36,7 @@ begin() {
 	rank "$path" 1 "$spool" "$@"
 	read -r _ <&8
 	read -r _ <&8
-	until [ "$(total_ns "$path" 2>/dev/null)" = "$(truth_sum valid_ns "$scratch"/truth.[01].begin)" ]; do look_again; done
+	until [ "$(total_ns "$path" 2>/dev/null)" = "$(truth_sum valid_ns "$scratch"/truth.[01].begin)" ]; do nap; done
 }
 # go_on: until the second processes have ended.
 go_on() {
@@ -78,10 +78,10 @@ for way in central node; do
 	lost=$(port "$scratch/job/$way")
 	fill job
 	kill_aggregator
-	until grep -q "could start no aggregator, because the disk of $scratch/job/$way is full: it tries again when there is room" "$scratch"/err.[01]; do look_again; done
+	until grep -q "could start no aggregator, because the disk of $scratch/job/$way is full: it tries again when there is room" "$scratch"/err.[01]; do nap; done
 	ok "$way: a node says that its successor has no room"
 	rm "$scratch/job/fill"
-	until now=$(port "$scratch/job/$way") && [ -n "$now" ] && [ "$now" != "$lost" ]; do look_again; done
+	until now=$(port "$scratch/job/$way") && [ -n "$now" ] && [ "$now" != "$lost" ]; do nap; done
 	ok "$way: it starts when there is room"
 	go_on
 	end "$scratch/job/$way"
@@ -93,7 +93,7 @@ done
 begin "$scratch/freed" "$scratch/small" --aggregate node
 fill small
 go_on
-until grep -q "cannot write the profile: No space left on device" "$scratch/err.1"; do look_again; done
+until grep -q "cannot write the profile: No space left on device" "$scratch/err.1"; do nap; done
 ok "the node says so"
 rm "$scratch/small/fill"
 end "$scratch/freed"

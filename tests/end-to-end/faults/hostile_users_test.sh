@@ -42,7 +42,7 @@ nr_rings() { find "/proc/$agent/fd" -lname '/memfd:flamegrid-ring*' 2>/dev/null 
 
 # Until the agent holds nothing of processes that ended. It answers after the pass in which it gave the last of it back.
 await_ends() {
-	until [ "$(nr_rings)" -eq 0 ]; do look_again; done
+	until [ "$(nr_rings)" -eq 0 ]; do nap; done
 	"$flamegrid" control status --agent "$scratch/agent" >/dev/null
 }
 

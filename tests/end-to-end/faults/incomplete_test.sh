@@ -24,7 +24,7 @@ begin() {
 		read -r job_pid[$r] _ <&$fd
 		progress[$r]=$fd
 	done
-	until [ "$("$flamegrid" report "$scratch/$1" --by rank 2>/dev/null | cut -d';' -f1 | sort -u | wc -l)" -eq 3 ]; do look_again; done
+	until [ "$("$flamegrid" report "$scratch/$1" --by rank 2>/dev/null | cut -d';' -f1 | sort -u | wc -l)" -eq 3 ]; do nap; done
 }
 # keepers STEP NODE WHICH: one of this step, on this node: keep (which starts job again), job, node, stby (which takes over).
 keepers() { pgrep -x -f ".*run --node-name node$2 .*$scratch/$1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "flamegrid-$3" ] && echo "$pid"; done; }
@@ -42,7 +42,7 @@ stop_all() { kill -TERM "${run_pid[@]}" 2>/dev/null; }
 verdict() {
 	local step=$1 status=$2 which
 	shift 2
-	until ! { keepers "$step" 0 keep; for which in node stby job; do keepers "$step" 0 $which; keepers "$step" 1 $which; done; } | grep -q .; do look_again; done
+	until ! { keepers "$step" 0 keep; for which in node stby job; do keepers "$step" 0 $which; keepers "$step" 1 $which; done; } | grep -q .; do nap; done
 	"$flamegrid" report "$scratch/$step" --strict >/dev/null 2>"$scratch/verdict"
 	same "$step: report --strict" $? "$status"
 	for words in "$@"; do contains "$step: $words" "$scratch/verdict" "$words"; done

@@ -33,7 +33,7 @@ second=$!
 same "the second process's pid" $second $first
 # It waits for a reader before it does anything; what it tells fits the pipe.
 exec 3<>"$scratch/progress"
-until [ "$(offers)" -ge 2 ] || ! kill -0 $second; do look_again; done
+until [ "$(offers)" -ge 2 ] || ! kill -0 $second; do nap; done
 kill -STOP $second
 kill -CONT $agent
 until [ "$(offers)" -eq 0 ]; do sleep 0.05; done

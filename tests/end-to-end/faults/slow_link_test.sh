@@ -37,18 +37,18 @@ for way in central node; do
 	rank $way 0
 	rank $way 1
 	both come
-	until [ "$(total_ns "$scratch/$way" 2>/dev/null)" = "$(truth_sum valid_ns "$scratch"/truth.[01].begin)" ]; do look_again; done
+	until [ "$(total_ns "$scratch/$way" 2>/dev/null)" = "$(truth_sum valid_ns "$scratch"/truth.[01].begin)" ]; do nap; done
 	pid=$(aggregator)
 	kill -STOP "$pid"
 	both go
 	both come
 	for r in 0 1; do
-		until grep -Eq "aggregator at tcp://[0-9.:]+ is [0-9.]+ s behind since [0-9:]+: (it or the link is slower than this node|there is no connection to it); " "$scratch/err.$r"; do look_again; done
+		until grep -Eq "aggregator at tcp://[0-9.:]+ is [0-9.]+ s behind since [0-9:]+: (it or the link is slower than this node|there is no connection to it); " "$scratch/err.$r"; do nap; done
 		ok "$way: rank $r's node says it while it lasts"
 	done
 	kill -CONT "$pid"
 	for r in 0 1; do
-		until grep -Eq "aggregator at tcp://[0-9.:]+ has caught up: it was behind for [0-9.]+ s, and at most by [0-9.]+ s; nothing was lost" "$scratch/err.$r"; do look_again; done
+		until grep -Eq "aggregator at tcp://[0-9.:]+ has caught up: it was behind for [0-9.]+ s, and at most by [0-9.]+ s; nothing was lost" "$scratch/err.$r"; do nap; done
 		ok "$way: and that it has caught up"
 	done
 	both go

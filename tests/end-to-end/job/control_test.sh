@@ -81,7 +81,7 @@ timed_window() {
 	[ $status = 0 ] && [ "$(kernels)" -gt 0 ]
 }
 windows_are() { "$flamegrid" control status | grep -q " off  *$1 "; }
-until timed_window; do look_again; done
+until timed_window; do nap; done
 ok "duration: it is over by itself"
 check "duration: not all" [ "$(kernels)" -lt "$(launched)" ]
 

@@ -48,15 +48,15 @@ say() { cat "$scratch"/err.[012]; }
 
 # ---- it comes back, stops, and its node goes on with the other aggregator
 begin cut
-until [ "$(hosts_seen cut)" = "one two zero" ]; do look_again; done
+until [ "$(hosts_seen cut)" = "one two zero" ]; do nap; done
 check "the first node is cut off" ip link set "${tag}v1" down
-until grep -q "this node starts another" "$scratch"/err.[12]; do look_again; done
+until grep -q "this node starts another" "$scratch"/err.[12]; do nap; done
 ok "another node starts one"
 check "the first node is back" ip link set "${tag}v1" up
-until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do look_again; done
+until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do nap; done
 ok "the first aggregator stops"
 # Its node has come to the other one, whose file of nodes has the node's name.
-until grep -qa zero "$scratch"/cut/profile.db.part-*.nodes; do look_again; done
+until grep -qa zero "$scratch"/cut/profile.db.part-*.nodes; do nap; done
 end cut 0 1 2
 same "one node alone has started one" "$(say | grep -c "this node starts another")" 1
 check "nothing is lost" "$flamegrid" report "$scratch/cut" --strict -o /dev/null
@@ -67,13 +67,13 @@ same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^cut\.')" ""
 
 # ---- another node is cut off, and takes the aggregator for lost: those that it cannot reach take over from it
 begin far
-until [ "$(hosts_seen far)" = "one two zero" ]; do look_again; done
+until [ "$(hosts_seen far)" = "one two zero" ]; do nap; done
 check "the last node is cut off" ip link set "${tag}v3" down
-until grep -q "this node starts another" "$scratch/err.2"; do look_again; done
-until grep -q "this node starts another" "$scratch"/err.[01]; do look_again; done
+until grep -q "this node starts another" "$scratch/err.2"; do nap; done
+until grep -q "this node starts another" "$scratch"/err.[01]; do nap; done
 ok "it starts one, and one of the others does after it"
 check "the last node is back" ip link set "${tag}v3" up
-until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do look_again; done
+until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do nap; done
 end far 0 1 2
 check "nothing is lost" "$flamegrid" report "$scratch/far" --strict -o /dev/null
 same "ns" "$(total_ns "$scratch/far")" "$(truth_sum valid_ns "$scratch"/truth.[012] "$scratch"/truth.[012].begin)"
@@ -81,12 +81,12 @@ same "what is left" "$(ls "$scratch/spool"; ls "$scratch" | grep '^far\.')" ""
 
 # ---- it dies while it is cut off: all of the others is there, and what came of it before
 begin dead
-until [ "$(hosts_seen dead)" = "one two zero" ]; do look_again; done
+until [ "$(hosts_seen dead)" = "one two zero" ]; do nap; done
 check "the first node is cut off" ip link set "${tag}v1" down
 check "and dies" kill -KILL $(ip netns pids "$tag-zero")
 wait "${rank_pid[0]}" 2>/dev/null
 # What the others sent to a new aggregator.
-until ls "$scratch"/dead/profile.db.part-*.nodes >"$scratch/out" 2>&1; do look_again; done
+until ls "$scratch"/dead/profile.db.part-*.nodes >"$scratch/out" 2>&1; do nap; done
 end dead 1 2
 for r in 1 2; do
 	rank_ns "$scratch/dead" $r >"$scratch/sum"

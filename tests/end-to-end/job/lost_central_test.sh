@@ -34,7 +34,7 @@ begin() { # STEP: until all that has been launched so far is stored
 	ip link set "${tag}v1" up
 	for r in 0 1 2; do rank "$1" $r; done
 	for r in 0 1 2; do read -r _ <&8; done
-	until [ "$(total_ns "$scratch/$1" 2>"$scratch/err")" = "$(truth_sum valid_ns "$scratch"/truth.[012].begin)" ]; do look_again; done
+	until [ "$(total_ns "$scratch/$1" 2>"$scratch/err")" = "$(truth_sum valid_ns "$scratch"/truth.[012].begin)" ]; do nap; done
 }
 end() { # STEP RANK...: these end
 	local step=$1 r
@@ -50,22 +50,22 @@ end() { # STEP RANK...: these end
 port() { sed -n 's/.*tcp:.*:\([0-9]*\)$/\1/p' "$scratch/$1".*.rendezvous | head -n 1; }
 # await_other STEP NAME ADDRESS: until this node's agent has a connection to another one's aggregator.
 await_other() {
-	until [ -n "$(ip netns exec "$tag-$2" ss -Htn state established "dport = :$(port "$1") and not dst $subnet.$3")" ]; do look_again; done
+	until [ -n "$(ip netns exec "$tag-$2" ss -Htn state established "dport = :$(port "$1") and not dst $subnet.$3")" ]; do nap; done
 }
 # await_successor STEP PORT: until the agents of all nodes have a connection to an aggregator that listens on another port.
 await_successor() {
 	local now name
 
-	until now=$(port "$1") && [ -n "$now" ] && [ "$now" != "$2" ]; do look_again; done
+	until now=$(port "$1") && [ -n "$now" ] && [ "$now" != "$2" ]; do nap; done
 	for name in "${names[@]}"; do
-		until [ -n "$(ip netns exec "$tag-$name" ss -Htn state established "dport = :$now")" ]; do look_again; done
+		until [ -n "$(ip netns exec "$tag-$name" ss -Htn state established "dport = :$now")" ]; do nap; done
 	done
 }
 # dies NAME: a shell that is killed while it waits could still take what is meant for another one, so all must be gone.
 dies() {
 	check "and dies" kill -KILL $(ip netns pids "$tag-$1" | sort -rn)
 	wait "${rank_pid[0]}" 2>/dev/null
-	until [ -z "$(ip netns pids "$tag-$1")" ]; do look_again; done
+	until [ -z "$(ip netns pids "$tag-$1")" ]; do nap; done
 }
 # kill_aggregator: with what would start it again, on whichever node it is.
 kill_aggregator() {
@@ -78,15 +78,15 @@ kill_aggregator() {
 	done
 }
 # Until the profile is whole: where agents are missed, ranks do not wait for that.
-await_reports() { until [ "$(files_of "$scratch/$1" "$scratch"/err.*)" = "flame.html gpu.ns.folded profile.db" ]; do look_again; done; }
+await_reports() { until [ "$(files_of "$scratch/$1" "$scratch"/err.*)" = "flame.html gpu.ns.folded profile.db" ]; do nap; done; }
 say() { cat "$scratch"/err.[012]; }
 
 # ---- the first node comes back: its aggregator has stopped, and its agent goes on with the other one
 begin cut
 check "the first node is cut off" ip link set "${tag}v1" down
-until grep -q "this node starts another" "$scratch"/err.[12]; do look_again; done
+until grep -q "this node starts another" "$scratch"/err.[12]; do nap; done
 ok "another node starts one"
-until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do look_again; done
+until grep -q "has taken this aggregator for lost" "$scratch/err.0"; do nap; done
 ok "the first aggregator stops"
 check "the first node is back" ip link set "${tag}v1" up
 await_other cut zero 1
@@ -101,10 +101,10 @@ same "what is left" "$(ls "$scratch" | grep '^cut\.')" ""
 # ---- another node is cut off, and takes over a store that the others write: those take it back
 begin far
 check "the last node is cut off" ip link set "${tag}v3" down
-until grep -q "this node starts another" "$scratch/err.2"; do look_again; done
-until grep -q "this node starts another" "$scratch"/err.[01]; do look_again; done
+until grep -q "this node starts another" "$scratch/err.2"; do nap; done
+until grep -q "this node starts another" "$scratch"/err.[01]; do nap; done
 ok "it starts one, and one of the others does after it"
-until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do look_again; done
+until grep -q "has taken this aggregator for lost" "$scratch/err.2"; do nap; done
 check "the last node is back" ip link set "${tag}v3" up
 await_other far two 3
 end far 0 1 2
@@ -117,7 +117,7 @@ same "what is left" "$(ls "$scratch" | grep '^far\.')" ""
 begin dead
 check "the first node is cut off" ip link set "${tag}v1" down
 dies zero
-until grep -q "this node starts another" "$scratch"/err.[12]; do look_again; done
+until grep -q "this node starts another" "$scratch"/err.[12]; do nap; done
 end dead 1 2
 await_reports dead
 for r in 1 2; do
@@ -208,7 +208,7 @@ while True:
     kept.append(taker.accept())' "$1" >"$scratch/taken" 2>&1 &
 	daemons="$daemons $!"
 	taker=$!
-	until grep -q tries "$scratch/taken"; do look_again; done
+	until grep -q tries "$scratch/taken"; do nap; done
 }
 
 # ---- its port is another program's by then: that hides nothing
@@ -216,7 +216,7 @@ begin port
 lost=$(port port)
 taken "$lost"
 kill_aggregator
-until grep -q taken "$scratch/taken"; do look_again; done
+until grep -q taken "$scratch/taken"; do nap; done
 await_successor port "$lost"
 kill "$taker"
 end port 0 1 2
@@ -233,7 +233,7 @@ aggregator=$(ip netns pids "$tag-zero" | xargs -I{} sh -c "grep -qx flamegrid-jo
 starter=$(awk '/^PPid:/ { print $2 }' "/proc/$aggregator/status")
 kill -STOP "$starter"
 kill -KILL "$aggregator"
-until grep -q taken "$scratch/taken"; do look_again; done
+until grep -q taken "$scratch/taken"; do nap; done
 kill -CONT "$starter"
 await_successor moved "$lost"
 kill "$taker"

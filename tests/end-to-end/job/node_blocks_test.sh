@@ -45,7 +45,7 @@ end() { # STEP NODE...: their ranks end
 begun_ns() { truth_sum valid_ns "$scratch"/truth.?.begin; }
 held_ns() { truth_sum valid_ns "$scratch"/truth.? "$scratch"/truth.?.begin; }
 # What a report of the running job shows.
-await_ns() { until [ "$(total_ns "$scratch/$1" 2>/dev/null)" = "$2" ]; do look_again; done; }
+await_ns() { until [ "$(total_ns "$scratch/$1" 2>/dev/null)" = "$2" ]; do nap; done; }
 # STEP NODE NAME: the process of ours with that name
 process_of() {
 	pgrep -x -f ".*run .*--node-name node$2 .*$scratch/$1 .*" | while read -r pid; do
@@ -102,11 +102,11 @@ print(f"{name:016x}")' "$1.node0.1"
 taken=$scratch/headless.$(name_of headless)-2.rendezvous
 mkdir "$taken"
 begin headless
-until [ -n "$(holder headless 2 3)" ]; do look_again; done
+until [ -n "$(holder headless 2 3)" ]; do nap; done
 lost=$(holder headless 2 3)
 check "a block's aggregator, and its keeper" kill -KILL "$(process_of headless "$lost" keep)" "$(process_of headless "$lost" job)"
-until grep -q "of this node's block cannot be reached any more: this node starts another" "$scratch"/err.[23]; do look_again; done
-until [ "$(cat "$scratch"/err.[45] | grep -c "this node sends its profile to the job's")" = 2 ]; do look_again; done
+until grep -q "of this node's block cannot be reached any more: this node starts another" "$scratch"/err.[23]; do nap; done
+until [ "$(cat "$scratch"/err.[45] | grep -c "this node sends its profile to the job's")" = 2 ]; do nap; done
 ok "the nodes of the other block take the job's"
 await_ns headless "$(begun_ns)"
 check "the directory is still there" rmdir "$taken"
@@ -121,7 +121,7 @@ lost=$(holder dead 2 3)
 other=$((5 - lost))
 kill -KILL "${rank_pid[$lost]}" $(pgrep -f ".*run .*--node-name node$lost .*$scratch/dead .*")
 wait "${rank_pid[$lost]}" 2>/dev/null
-until grep -q "this node starts another" "$scratch/err.$other"; do look_again; done
+until grep -q "this node starts another" "$scratch/err.$other"; do nap; done
 echo >&9 # the dead rank's command reads, too
 end dead 0 1 "$other" 4 5
 for r in 0 1 $other 4 5; do

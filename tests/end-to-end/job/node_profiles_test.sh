@@ -58,7 +58,7 @@ end_held() {
 	rm -f "$scratch/up" "$scratch/go"
 }
 # The aggregator of a step has put all into one profile, and waits for a reader of the pipe that it writes the reports to.
-await_pipe() { until [ "$(cat "/proc/$(keeper_of "$1" 0 job)/wchan" 2>/dev/null)" = wait_for_partner ]; do look_again; done; }
+await_pipe() { until [ "$(cat "/proc/$(keeper_of "$1" 0 job)/wchan" 2>/dev/null)" = wait_for_partner ]; do nap; done; }
 held_ns() { truth_sum valid_ns "$scratch"/truth.[01] "$scratch"/truth.[01].begin; }
 
 # ---- six ranks on three nodes, folded on the nodes and at one place
@@ -107,7 +107,7 @@ same "early: nothing stays on the nodes" "$(ls "$scratch/spool" "$XDG_RUNTIME_DI
 
 # ---- while it runs, a report shows what came; the aggregator is killed, and its successor has all
 begin_held respawned
-until "$flamegrid" report "$scratch/respawned" --by host 2>/dev/null | grep -q '^node1;'; do look_again; done
+until "$flamegrid" report "$scratch/respawned" --by host 2>/dev/null | grep -q '^node1;'; do nap; done
 "$flamegrid" report "$scratch/respawned" >/dev/null 2>"$scratch/err"
 contains "a report says that it runs" "$scratch/err" "live: "
 check "its aggregator" kill -KILL "$(keeper_of respawned 0 job)"
@@ -130,7 +130,7 @@ cp "$scratch/slow/profile.db" "$scratch/slow/profile.db.part-0123456789abcdef"
 mkfifo "$scratch/slow/profile.db.part-pipe" # no file, so no part
 mv "$scratch/slow/gpu.ns.folded" "$scratch/pipe" # the next file with that name is a file
 exec 9<"$scratch/pipe"
-until [ -z "$(keeper_of slow 0 job)" ]; do look_again; done
+until [ -z "$(keeper_of slow 0 job)" ]; do nap; done
 exec 9<&-
 same "slow: files" "$(files_of "$scratch/slow" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db profile.db.part-pipe"
 same "slow: ns" "$(total_ns "$scratch/slow")" "$(held_ns)"
@@ -142,7 +142,7 @@ end_held
 await_pipe torn
 rm "$scratch/torn/gpu.ns.folded"
 check "the process that writes" kill -KILL "$(keeper_of torn 0 job)"
-until [ -z "$(keeper_of torn 0 keep)" ]; do look_again; done
+until [ -z "$(keeper_of torn 0 keep)" ]; do nap; done
 check "torn: nothing lost" "$flamegrid" report "$scratch/torn" --strict -o /dev/null
 same "torn: files" "$(files_of "$scratch/torn" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 same "torn: ns" "$(total_ns "$scratch/torn")" "$(held_ns)"
@@ -153,7 +153,7 @@ job=$(keeper_of stopped 0 job)
 check "its aggregator" kill -STOP "$job"
 end_held
 contains "rank 0 says so" "$scratch/err.0" "the aggregator does not answer"
-until [ -z "$(keeper_of stopped 0 job)" ]; do look_again; done
+until [ -z "$(keeper_of stopped 0 job)" ]; do nap; done
 same "stopped: ns" "$(total_ns "$scratch/stopped")" "$(held_ns)"
 same "stopped: files" "$(files_of "$scratch/stopped" "$scratch"/err.*)" "flame.html gpu.ns.folded profile.db"
 check "stopped: nothing lost" "$flamegrid" report "$scratch/stopped" --strict -o /dev/null
@@ -161,9 +161,9 @@ check "stopped: nothing lost" "$flamegrid" report "$scratch/stopped" --strict -o
 # ---- the aggregator and who would start it again are killed: another node starts one
 begin_held headless
 check "its aggregator, and its keeper" kill -KILL "$(keeper_of headless 0 keep)" "$(keeper_of headless 0 job)"
-until grep -q "this node starts another" "$scratch"/err.[01]; do look_again; done
+until grep -q "this node starts another" "$scratch"/err.[01]; do nap; done
 until "$flamegrid" report "$scratch/headless" --by host 2>"$scratch/err" >"$scratch/out" &&
-	grep -q '^node0;' "$scratch/out" && grep -q '^node1;' "$scratch/out" && grep -qF "live: " "$scratch/err"; do look_again; done
+	grep -q '^node0;' "$scratch/out" && grep -q '^node1;' "$scratch/out" && grep -qF "live: " "$scratch/err"; do nap; done
 ok "a report says that it runs"
 same "one node alone starts one" "$(cat "$scratch"/err.[01] | grep -c "this node starts another")" 1
 end_held
@@ -227,7 +227,7 @@ rm -r "$scratch"/spool/flamegrid-node-*
 
 # ---- the agent of a node is killed, with all that runs beside it: its profile is on the node
 begin_held beheaded
-until [ "$(rank_ns "$scratch/beheaded" 1 2>/dev/null)" = "$(truth_sum valid_ns "$scratch/truth.1.begin")" ]; do look_again; done
+until [ "$(rank_ns "$scratch/beheaded" 1 2>/dev/null)" = "$(truth_sum valid_ns "$scratch/truth.1.begin")" ]; do nap; done
 check "the agent of node1" kill -KILL "$(keeper_of beheaded 1 node)"
 end_held
 await_keepers

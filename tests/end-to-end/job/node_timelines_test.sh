@@ -107,7 +107,7 @@ same "all ways have as many events" "$(sort -u "$scratch"/nr.* | wc -l)" 1
 
 # ---- while it runs, each node's events are on the node, which is said
 begin_held running
-until [ "$(groups "$scratch/running" host 2>/dev/null)" = "node0 node1" ]; do look_again; done
+until [ "$(groups "$scratch/running" host 2>/dev/null)" = "node0 node1" ]; do nap; done
 show 4 "$scratch/running"
 check "running: each brings its own" grep -qE "each of these nodes brings its timeline when its ranks have ended: node(0, node1|1, node0)" "$scratch/err"
 contains "running: where it is now" "$scratch/err" "Until then a node's is in its directory, flamegrid-node-"
@@ -129,7 +129,7 @@ same "nothing stays on the nodes" "$(ls "$scratch/spool")" ""
 
 # ---- the agent of a node is killed, with all that runs beside it: its timeline is on the node
 begin_held beheaded
-until [ "$(rank_ns "$scratch/beheaded" 2 2>/dev/null)" -gt 0 ] 2>/dev/null; do look_again; done
+until [ "$(rank_ns "$scratch/beheaded" 2 2>/dev/null)" -gt 0 ] 2>/dev/null; do nap; done
 check "the agent of node1" kill -KILL "$(keeper_of beheaded 1 node)"
 end_held
 await_keepers

@@ -54,12 +54,12 @@ keeper() { # STEP RANK NAME: the process of ours with that name
 
 # ---- two nodes more than an aggregator takes the events of; another node goes on with its store and its nodes' profiles
 begin many $(seq 0 33)
-until [ "$(folding)" -ge 2 ]; do look_again; done
-until "$flamegrid" report "$scratch/many" --by host 2>/dev/null | cut -d';' -f1 | sort -u | wc -l | grep -qx 34; do look_again; done
+until [ "$(folding)" -ge 2 ]; do nap; done
+until "$flamegrid" report "$scratch/many" --by host 2>/dev/null | cut -d';' -f1 | sort -u | wc -l | grep -qx 34; do nap; done
 ok "a report has all nodes while they run"
 same "nodes that fold" "$(folding)" 2
 check "its aggregator is killed" kill -KILL "$(keeper many 0 keep)" "$(keeper many 0 job)"
-until grep -q "this node starts another" "$scratch"/err.*; do look_again; done
+until grep -q "this node starts another" "$scratch"/err.*; do nap; done
 end many $(seq 0 33)
 
 # ---- the aggregator does not answer nodes that come: a node folds, and one without a place for its profile sends
@@ -68,6 +68,6 @@ check "the aggregator is stopped" kill -STOP "$(keeper silent 0 job)"
 rank silent 1
 rank silent 2 "$scratch/nowhere"
 read -r _ <&8; read -r _ <&8
-until [ "$(folding)" = 1 ] && grep -q "this node keeps no profile, and sends its events" "$scratch/err.2"; do look_again; done
+until [ "$(folding)" = 1 ] && grep -q "this node keeps no profile, and sends its events" "$scratch/err.2"; do nap; done
 check "it goes on" kill -CONT "$(keeper silent 0 job)"
 end silent 0 1 2

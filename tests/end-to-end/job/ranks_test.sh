@@ -78,7 +78,7 @@ env FAKE_CUDA_TRUTH="$scratch/truth.1" PMIX_NAMESPACE=far OMPI_COMM_WORLD_RANK=1
 same "the rank that finds no aggregator" $? 0
 contains "says so" "$scratch/err.1" "no aggregator of the job has been seen, as if rank 0 had not started: the profile of node node1 is in $scratch/spool/"
 await 0 0
-until [ -z "$(pid_of elsewhere/far 1 node)" ]; do look_again; done # its rank does not wait for it any longer
+until [ -z "$(pid_of elsewhere/far 1 node)" ]; do nap; done # its rank does not wait for it any longer
 check "its profile and the job's are merged" "$flamegrid" merge "$scratch/far" "$scratch"/spool/* -o "$scratch/near"
 same "near: ns" "$(total_ns "$scratch/near")" "$(truth_sum valid_ns "$scratch"/truth.[01])"
 rm -rf "$scratch/spool"
@@ -117,7 +117,7 @@ done
 
 # ---- the agent of a node is killed in the middle
 begin_held beheaded
-until "$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep -q '^node1;'; do look_again; done # its agent has been there
+until "$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep -q '^node1;'; do nap; done # its agent has been there
 keeper=$(pid_of beheaded 1 node)
 check "the agent of node1" kill -KILL "$keeper"
 end_held
@@ -129,12 +129,12 @@ check "with the other node" grep -q . <("$flamegrid" report "$scratch/beheaded" 
 
 # ---- all keepers are stopped, and nobody lets them go on: the ranks do, so that none holds the launcher up
 begin_held stopped
-until "$flamegrid" report "$scratch/stopped" --by host 2>/dev/null | grep -q '^node1;'; do look_again; done
+until "$flamegrid" report "$scratch/stopped" --by host 2>/dev/null | grep -q '^node1;'; do nap; done
 keepers=$(for who in "0 job" "0 keep" "0 node" "1 node"; do pid_of stopped $who; done)
 same "keepers" "$(wc -w <<<"$keepers")" 4
 check "they are stopped" kill -STOP $keepers
 end_held
-for pid in $keepers; do until ! kill -0 "$pid" 2>/dev/null; do look_again; done; done
+for pid in $keepers; do until ! kill -0 "$pid" 2>/dev/null; do nap; done; done
 ok "they have ended"
 check "the profile is there" test -s "$scratch/stopped/profile.db"
 gone stopped
@@ -198,7 +198,7 @@ waiting="\"$fake_launches\" --launches 200; read -r _ <\"$scratch/release\""
 rank stale 1 2 1 -- sh -c "$waiting"
 cat "$scratch/asked"
 rank stale 0 2 0 -- sh -c "$waiting"
-until [ "$(groups "$scratch/stale" host 2>/dev/null)" = "node0 node1" ]; do look_again; done
+until [ "$(groups "$scratch/stale" host 2>/dev/null)" = "node0 node1" ]; do nap; done
 printf '\n\n' >&5
 await 1 0
 await 0 0

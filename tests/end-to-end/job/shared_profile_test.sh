@@ -47,7 +47,7 @@ nr_folding() { find "$scratch/spool" -name 'flamegrid-node-*' | wc -l; }
 # ---- by default, and as it was chosen
 begin "$scratch/shared/auto"
 same "auto: both nodes fold" "$(nr_folding)" 2
-until [ "$(groups "$scratch/shared/auto" host 2>/dev/null)" = "node0 node1" ]; do look_again; done
+until [ "$(groups "$scratch/shared/auto" host 2>/dev/null)" = "node0 node1" ]; do nap; done
 ok "a report of the running job shows both nodes"
 end "$scratch/shared/auto"
 begin "$scratch/shared/central" --aggregate central

@@ -26,7 +26,7 @@ job=$!
 for r in 0 1 $others; do read -r _ <&8; done
 # The first rounds of all nodes have come.
 hosts_seen() { "$flamegrid" report prof --by host 2>/dev/null | sed 's/;.*//' | sort -u | grep -c '^n[0-9]*$'; }
-until [ "$(hosts_seen)" = $slurm_nodes ]; do look_again; done
+until [ "$(hosts_seen)" = $slurm_nodes ]; do nap; done
 same "files of further blocks" "$(ls | grep -c '^prof\..*-[1-9][0-9]*\.rendezvous$')" $((slurm_nodes / 2 - 1))
 same "their parts" "$(ls prof | grep -c '^profile.db.part-[0-9a-f]*$')" $((slurm_nodes / 2 - 1))
 
@@ -39,10 +39,10 @@ of_n1() { # the pids; other tests may have a Slurm with a node of that name
 	done 2>/dev/null
 }
 check "n1 dies" kill -KILL $(of_n1)
-until grep -q "this node starts another" err; do look_again; done
+until grep -q "this node starts another" err; do nap; done
 ok "another node starts an aggregator"
 for r in $others; do echo >&9; done
-until [ -s prof/flame.html ] && [ ! -e prof/profile.open ]; do look_again; done
+until [ -s prof/flame.html ] && [ ! -e prof/profile.open ]; do nap; done
 ok "it writes the profile"
 kill $job
 wait $job

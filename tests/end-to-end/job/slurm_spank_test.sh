@@ -26,7 +26,7 @@ cd "$scratch" || exit 1
 
 ours() { grep -lsF "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" /proc/[0-9]*/environ | sed 's/environ$/comm/' | xargs -r grep -hs flamegrid; }
 nothing_left() {
-	until [ -z "$(ours)" ]; do look_again; done # what goes on alone ends by itself
+	until [ -z "$(ours)" ]; do nap; done # what goes on alone ends by itself
 	same "$1: what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
 }
 

@@ -16,7 +16,7 @@ row() { grep -n -m1 -E "$1" "$2" | cut -d: -f1; } # row PATTERN SCREEN: the numb
 "$flamegrid" run --devices "$list" -o job -- "$ranks" --ranks 8 --steps 100000000 --gpu 20000-20400 --late-gpu 5:30000 \
 	--late-while late --until until >job.out 2>job.err &
 run=$!
-until [ -s job/profile.db ] && "$flamegrid" report job --ranks -o /dev/null 2>/dev/null; do look_again; done
+until [ -s job/profile.db ] && "$flamegrid" report job --ranks -o /dev/null 2>/dev/null; do nap; done
 
 # ---- keys ----
 on_terminal 100 30 "$flamegrid" top --interval 500ms <<END

@@ -15,8 +15,8 @@ compared() {
 	"$flamegrid" report "$1" --straggler -f json 2>"$scratch/report.err" |
 		python3 -c 'import json, sys; print(sum(c["compared"] for c in json.load(sys.stdin)["communicators"]))' 2>/dev/null || echo 0
 }
-await_steps() { until [ "$(compared "$1")" -ge "$2" ]; do look_again; done; }
-await_store() { until [ -s "$1/profile.db" ]; do look_again; done; }
+await_steps() { until [ "$(compared "$1")" -ge "$2" ]; do nap; done; }
+await_store() { until [ -s "$1/profile.db" ]; do nap; done; }
 # next_event: the next line of the watch that is no stall, which a busy machine may have at any time.
 next_event() {
 	while IFS= read -rt 240 event <&"$events"; do
@@ -130,7 +130,7 @@ same "missing: it has come" "$(field "$event" '(e["event"], e["name"].split(" on
 kill -KILL "$stopped"
 next_event
 same "missing: its process has ended" "$(field "$event" '(e["event"], e["ranks"], "; its process has ended; 7 ranks wait for it" in e["text"])')" "('missing', [5], True)"
-until "$flamegrid" report stopped --straggler 2>/dev/null | grep -q ' never came to '; do look_again; done
+until "$flamegrid" report stopped --straggler 2>/dev/null | grep -q ' never came to '; do nap; done
 for rank in 0 1 2 3 4 6 7; do kill -TERM "$(rank_pid $run $rank)"; done
 wait $run
 check "missing: the job has failed" [ $? -ne 0 ]
@@ -160,7 +160,7 @@ mkdir killed && cd killed || exit 1
 run=$!
 await_store job
 kill -KILL "$(watch_of "$scratch/killed")"
-until grep -q 'the watch was ended' job.err; do look_again; done
+until grep -q 'the watch was ended' job.err; do nap; done
 same "killed: said once" "$(grep -c 'the watch was ended by signal 9 (Killed): nobody says who is late any more; the job goes on' job.err)" 1
 : >until
 wait $run

@@ -93,7 +93,7 @@ rm -r "jobs/$user-old" "jobs/$user-others" jobs/other-red
 for r in 0 1; do rank held $r 2 $r "${site[@]}" -- sh -c "$held"; done
 await_up 2
 # Its ranks may run before its nodes have come to the aggregator.
-until fetch "${mine[@]}" && grep -q running out; do look_again; done
+until fetch "${mine[@]}" && grep -q running out; do nap; done
 refused "a running job" "$user-held: the job is still running, since 20" held "${mine[@]}"
 fetch "${mine[@]}"
 contains "is in the list" out "running"

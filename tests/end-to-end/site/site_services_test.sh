@@ -39,7 +39,7 @@ place.bind(sys.argv[1])
 os.chmod(sys.argv[1], 0o777)
 print(place.recv(64).decode())' "$scratch/notify" >"$scratch/$name.told" &
 	local systemd=$!
-	until [ -S "$scratch/notify" ] && [ "$(stat -c %a "$scratch/notify")" = 777 ]; do look_again; done
+	until [ -S "$scratch/notify" ] && [ "$(stat -c %a "$scratch/notify")" = 777 ]; do nap; done
 	(cd / && exec setpriv --reuid $service --regid $service --clear-groups --no-new-privs --bounding-set "$rights" --inh-caps "$rights" --ambient-caps "$rights" \
 		env -i PATH=/usr/bin:/bin NOTIFY_SOCKET="$scratch/notify" python3 "$filter" "$units/$unit" "${command[@]}") 2> >(tee -p "$scratch/ready" >>"$scratch/$name.log") &
 	started=$!

@@ -25,9 +25,9 @@ sys.stdout.buffer.write(zlib.decompress(base64.b64decode(page[1])))' "$1"
 }
 contains() { if grep -qF -- "$3" "$2"; then ok "$1"; else not_ok "$1: no '$3' in $2:"; head -n 5 "$2"; fi; }
 
-# look_again: between two looks at what is awaited. Without it the looks would take the processors from what brings it.
+# nap: between two looks at what is awaited. Else the looks would take the processors from what brings it.
 mkfifo "$scratch/.never"
-look_again() { read -rt 0.05 <>"$scratch/.never" || :; }
+nap() { read -rt 0.05 <>"$scratch/.never" || :; }
 
 at_end() { :; } # a script may define its own clean-up
 finish() {

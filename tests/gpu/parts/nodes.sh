@@ -40,7 +40,7 @@ nodes() {
 	same "what is left in the spool" "$(ls "$scratch/spool")" ""
 	# The aggregator is lost with all that would start it again: another node starts one, or each leaves its profile.
 	for r in 0 1 2 3; do node_rank nodes_lost $r --aggregate node; done
-	until [ "$(kernels_of "$scratch/nodes_lost" 2>/dev/null | tr -cd , | wc -c)" = 3 ]; do look_again; done
+	until [ "$(kernels_of "$scratch/nodes_lost" 2>/dev/null | tr -cd , | wc -c)" = 3 ]; do :; done
 	for name in flamegrid-keep flamegrid-job; do
 		for pid in $(pgrep -x $name); do grep -qzF "$scratch" "/proc/$pid/cmdline" && kill -KILL "$pid"; done
 	done

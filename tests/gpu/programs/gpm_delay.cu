@@ -1,7 +1,8 @@
-/* When GPM's counters were what NVML tells of them: a kernel on all multiprocessors for a random time, then none, and readings beside it.
+/* When GPM's counters were what NVML tells of them: a kernel on all multiprocessors for a random time, then none, and
+ * readings beside it.
  * Usage: gpm_delay PERIOD-US SECONDS
- * Lines: "on BEGIN END" of each time with the kernel, and "gpm BEFORE NOW SM-ACTIVE" of each reading: its time and that of the one before, and the use
- * between them in percent. Times are seconds of CLOCK_MONOTONIC. */
+ * Lines: "on BEGIN END" of each time with the kernel, and "gpm BEFORE NOW SM-ACTIVE" of each reading: its time and that
+ * of the one before, and the use between them in percent. Times are seconds of CLOCK_MONOTONIC. */
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -101,8 +102,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: gpm_delay PERIOD-US SECONDS\n");
 		return 2;
 	}
-	if (call("nvmlInit_v2") || call("nvmlDeviceGetHandleByIndex_v2", 0u, &device) || call("nvmlGpmSampleAlloc", &samples[0]) ||
-	    call("nvmlGpmSampleAlloc", &samples[1]) || cudaFree(nullptr) != cudaSuccess)
+	if (call("nvmlInit_v2") || call("nvmlDeviceGetHandleByIndex_v2", 0u, &device) ||
+	    call("nvmlGpmSampleAlloc", &samples[0]) || call("nvmlGpmSampleAlloc", &samples[1]) || cudaFree(nullptr) != cudaSuccess)
 		return 2;
 	std::thread worker(work);
 	const double end = seconds() + atof(argv[2]);

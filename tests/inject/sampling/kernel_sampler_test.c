@@ -278,6 +278,7 @@ static void a_refusal_is_said_once_and_is_final(void **state)
 		int result;
 		const char *why;
 	} refusals[] = {{35, "CAP_SYS_ADMIN"},
+			{43, "MIG"},
 			{27, "does not support"},
 			{8, "not enough memory"},
 			{2, "DCGM"},
@@ -285,7 +286,7 @@ static void a_refusal_is_said_once_and_is_final(void **state)
 			{999, "DCGM"}};
 
 	(void)state;
-	for (uint32_t i = 0; i < 6; i++) {
+	for (uint32_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		sampling_stub.enable_result = refusals[i].result;
 		kernel_sampler_context(STUB_CONTEXT(i), i);
 		for (int k = 0; k < 4; k++)

@@ -16,8 +16,8 @@
 static struct telemetry_reader *reader;
 static bool has_threads, has_memory = true;
 static pthread_t tester;
-static _Atomic uint32_t nr_waits,
-	nr_off_grid; /* of the reader's thread; those not until a multiple of the interval */
+/* Waits of the reader's thread, and those that do not end at a multiple of the interval. */
+static _Atomic uint32_t nr_waits, nr_off_grid;
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			  void *(*function)(void *), void *argument);

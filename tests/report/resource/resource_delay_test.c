@@ -213,7 +213,7 @@ static void traffic_of_others_does_not_hide_the_delay(void **state)
 	assert_int_equal(choose(&fit), 2);
 }
 
-/* Bursts, of which each is at the end of a row. Late rows would have their use where no work is, as that of an idle GPU. */
+/* Bursts at the ends of rows. Late rows would have their use where no work is, as that of an idle GPU. */
 static void no_delay_moves_all_use_to_idle_time(void **state)
 {
 	static const double parts[] = {1, 0.5, 0.75};

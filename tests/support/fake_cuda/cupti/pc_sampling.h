@@ -1,6 +1,7 @@
-/* CUPTI's PC sampling. In continuous mode each kernel of FAKE_CUPTI_SAMPLES_LEAST_NS gives a sample for each microsecond
- * and at least one, spread over some of its instructions and reasons by its name. In serialized mode with start and stop it does so while it is
- * started, by its name and the depth of its grid, and each sample has the correlation id of its launch.
+/* CUPTI's PC sampling. In continuous mode each kernel of FAKE_CUPTI_SAMPLES_LEAST_NS gives a sample for each
+ * microsecond and at least one, spread over some of its instructions and reasons by its name. In serialized mode with
+ * start and stop it does so while it is started, by its name and the depth of its grid, and each sample has the
+ * correlation id of its launch.
  *
  * While it is started, one thread at a time is in a launch, from behind the subscriber's first callback to behind its
  * second one, as seen of CUPTI 13.0.
